@@ -8,7 +8,7 @@ use arrow_ipc::{Message, root_as_footer, root_as_message};
 use crate::random_access::ReadSeek;
 use crate::read_error::ReadError;
 
-/// First bytes of an Arrow file, which is no stream.
+/// First bytes of an Arrow file, which is not a stream.
 const FILE_MARK: &[u8] = b"ARROW1";
 /// Bytes before the length of a message; old streams lack them.
 const CONTINUATION: u32 = u32::MAX;

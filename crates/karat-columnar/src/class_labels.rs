@@ -51,7 +51,7 @@ impl ClassLabels {
         self
     }
 
-    /// Replaces the numbers of a row by names. A number without a name stays; -1 is no label.
+    /// Replaces the numbers of a row by names. A number without a name stays; -1 is not a label.
     pub fn apply(&self, row: &mut Map<String, Value>) {
         for (column, names) in &self.0 {
             let Some(value) = row.get_mut(column) else { continue };

@@ -12,13 +12,13 @@ pub enum ReadError {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The file is not Parquet, or broken.
-    #[error("it is no valid Parquet file: {0}")]
+    #[error("it is not a valid Parquet file: {0}")]
     Parquet(#[from] ParquetError),
     /// The file is not an Arrow stream, or broken.
-    #[error("it is no valid Arrow stream: {0}")]
+    #[error("it is not a valid Arrow stream: {0}")]
     Arrow(#[from] ArrowError),
     /// A message of an Arrow file or stream is broken, or longer than the file.
-    #[error("it is no valid Arrow file or stream, or it is cut off")]
+    #[error("it is not a valid Arrow file or stream, or it is cut off")]
     CutArrow,
     /// The decoder gave up.
     #[error("it is damaged: its content cannot be decoded")]

@@ -23,7 +23,7 @@ const END: &str = "<!-- end of what karat counted; the rest is yours -->";
 /// Values of a column that are listed.
 const VALUES: usize = 20;
 
-/// Different values from which a column is no grouping of rows.
+/// Different values from which a column is not a grouping of rows.
 const MOST_VALUES: usize = 1_000;
 
 /// Characters of a value in a table.

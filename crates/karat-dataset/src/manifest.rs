@@ -28,7 +28,7 @@ pub struct Manifest {
     pub hash: Key,
     /// Number of rows.
     pub rows: u64,
-    /// Columns that may hold a row's id: they are no part of the content that is hashed.
+    /// Columns that may hold a row's id: they are not part of the content that is hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
     /// Columns that describe a row to readers: no part of that content either.
@@ -105,10 +105,10 @@ pub struct VersionChange {
     pub line: String,
 }
 
-/// The text is no manifest that this version of Karat reads.
+/// The text is not a manifest that this version of Karat reads.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// It is no JSON of this form.
+    /// It is not JSON of this form.
     #[error("it is not a file of the form `NAME.dataset.json` ({0})")]
     Form(#[from] serde_json::Error),
     /// It has another format.

@@ -285,7 +285,7 @@ mod tests {
         assert!(spaced.columns[0].is_space);
     }
 
-    /// BC-06: an id that two rows have is no key.
+    /// BC-06: an id that two rows have is not a key.
     #[test]
     fn repeated_ids_are_refused() {
         let row = json!({"id": "a"});

@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value};
 /// The largest whole number below which every whole number is exact as a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The columns of a row that are no part of its content.
+/// The columns of a row that are not part of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApartColumns {
     /// Columns that may hold the row's id.
@@ -191,7 +191,7 @@ mod tests {
         assert_ne!(one.metadata, renamed.metadata);
     }
 
-    /// BC-06: a row that occurs twice is no set with one of it.
+    /// BC-06: a row that occurs twice is not a set with one of it.
     #[test]
     fn repeated_rows_count() {
         let row = json!({"id": "a", "q": 1});

@@ -128,14 +128,14 @@ pub(crate) struct Table {
 fn unreadable_part(table: &Value) -> Option<String> {
     let is_list = |of: &Value, key: &str| of.get(key).is_some_and(Value::is_array);
     if !table.is_object() {
-        return Some("it is no object".to_owned());
+        return Some("it is not an object".to_owned());
     }
     if let Some(key) = ["columns", "rows"].into_iter().find(|key| !is_list(table, key)) {
-        return Some(format!("`{key}` is no list"));
+        return Some(format!("`{key}` is not a list"));
     }
     let rows = table.get("rows").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let row = rows.iter().position(|row| !is_list(row, "values"))?;
-    Some(format!("`rows[{row}].values` is no list"))
+    Some(format!("`rows[{row}].values` is not a list"))
 }
 
 /// A text without case and punctuation, for comparing quotes.
@@ -248,7 +248,7 @@ impl Library {
                 None => {
                     files.error(
                         path,
-                        format!("line {} of the manifest of {document} is no chunk with a `chunk_id`", at + 1),
+                        format!("line {} of the manifest of {document} is not a chunk with a `chunk_id`", at + 1),
                     );
                 }
             }

@@ -65,7 +65,7 @@ impl<'a> Evidence<'a> {
     pub(crate) fn no_number_at(&mut self, wanted: &Value) {
         let tables = self.quietly(Self::tables);
         self.mismatches.push(match tables.into_iter().find_map(|table| value_at_cell(&table.content, wanted)) {
-            Some(value) => format!("the cell {wanted} holds {value}, which is no number"),
+            Some(value) => format!("the cell {wanted} holds {value}, which is not a number"),
             None => format!("no source table has the cell {wanted}"),
         });
     }

@@ -187,7 +187,7 @@ fn mismatches_are_said() {
         ),
         (
             json!({"source_table_ids": ["t2"], "cell": {"row": "Debt", "column": "Q1 2025"}}),
-            r#"holds "—", which is no number"#,
+            r#"holds "—", which is not a number"#,
         ),
         (json!({"speakers": [{"name": "Nobody Here", "role": "CEO"}]}), "nobody here speaks in no filing"),
         (
@@ -269,10 +269,10 @@ fn unreadable_tables_are_told() {
     for (table, told) in [
         (
             r#"{"columns": ["Q2 2025"], "rows": [{"label": "Revenue", "values": {"Q2 2025": 1200}}]}"#,
-            "`rows[0].values` is no list",
+            "`rows[0].values` is not a list",
         ),
-        (r#"{"columns": ["Q2 2025"]}"#, "`rows` is no list"),
-        (r#"[{"columns": [], "rows": []}]"#, "it is no object"),
+        (r#"{"columns": ["Q2 2025"]}"#, "`rows` is not a list"),
+        (r#"[{"columns": [], "rows": []}]"#, "it is not an object"),
     ] {
         let memory = Memory(BTreeMap::from([("e/r/tables/inc.json", table)]));
         let mut files = ResolverFiles::new(&memory);

@@ -227,7 +227,7 @@ impl Source {
     }
 }
 
-/// Refuses what is no file and no folder: a pipe would be waited for without end.
+/// Refuses what is not a file and no folder: a pipe would be waited for without end.
 fn check_kind(path: &Path) -> Result<(), &'static str> {
     if path.is_file() || path.is_dir() { Ok(()) } else { Err("is a pipe or a device, and neither a file nor a folder") }
 }

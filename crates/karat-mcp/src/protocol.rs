@@ -88,7 +88,7 @@ fn answer(app: &App, runs: &Runs, text: &str) -> Option<Value> {
     let message: Value = match serde_json::from_str(text) {
         Ok(message) => message,
         Err(error) => {
-            return Some(failure(Value::Null, RpcError::new(-32700, format!("the message is no JSON: {error}"))));
+            return Some(failure(Value::Null, RpcError::new(-32700, format!("the message is not JSON: {error}"))));
         }
     };
     let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();

@@ -280,7 +280,7 @@ fn hides_tokens(provider: &str, tokens: Tokens) -> bool {
     provider == "gemini-by-chat" && tokens.reasoning > 0
 }
 
-/// RE-23: of 1,000 costs that gateways state none is booked below its bill, and none is taken that is no cost.
+/// RE-23: of 1,000 costs that gateways state none is booked below its bill, and none is taken that is not a cost.
 #[test]
 fn stated_costs_are_booked() {
     let mut draw = Draw(ChaCha8Rng::seed_from_u64(23));

@@ -230,7 +230,7 @@ async fn a_wait_of_a_day_ends_all_calls() {
     assert_eq!(first.outcome, second.outcome);
 }
 
-/// PE-03, RE-22, invariant 6, statistics are findings: what is no count is absent, never a number; the other count holds.
+/// PE-03, RE-22, invariant 6, statistics are findings: what is not a count is absent, never a number; the other count holds.
 #[tokio::test]
 async fn wrong_usage_is_no_usage() {
     let nonsense = |input: &Value| json!({ "prompt_tokens": input, "completion_tokens": 1, "input_tokens": input, "output_tokens": 1 });
@@ -460,7 +460,7 @@ async fn broken_replies_are_asked_for_twice_more() {
     }
 }
 
-/// F7: half a character in a reply is replaced, after one call, in every protocol; so are bytes that are no text.
+/// F7: half a character in a reply is replaced, after one call, in every protocol; so are bytes that are not text.
 #[tokio::test]
 async fn half_characters_are_replaced_in_one_call() {
     for (protocol, body) in [

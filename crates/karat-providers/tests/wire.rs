@@ -25,7 +25,7 @@ fn full_request(format: ReplyFormat) -> ChatRequest {
         (Role::System, "Be strict."),
         (Role::User, "Grade \"this\".\nNow."),
         (Role::Assistant, "{"),
-        (Role::User, "That is no JSON."),
+        (Role::User, "That is not JSON."),
     ];
     ChatRequest { parameters, format, ..request(&messages) }
 }

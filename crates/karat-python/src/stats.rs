@@ -142,7 +142,7 @@ fn stats_paired_t<'py>(
     figures.set_item("n", found.n)?;
     figures.set_item("mean", found.mean)?;
     figures.set_item("standard_error", found.standard_error)?;
-    // A constant difference has an infinite t, which is no number.
+    // A constant difference has an infinite t, which is not a number.
     figures.set_item("t", found.t.filter(|t| t.is_finite()))?;
     figures.set_item("p_two_sided", found.p_two_sided)?;
     figures.set_item("p_less", found.p_less)?;

@@ -35,7 +35,7 @@ pub enum CronError {
     #[error("there is no `{0}`; there are @yearly, @monthly, @weekly, @daily and @hourly")]
     Nickname(String),
     /// A field that cannot be read.
-    #[error("`{text}` is no cron expression: {why}")]
+    #[error("`{text}` is not a cron expression: {why}")]
     Field {
         /// The expression.
         text: String,

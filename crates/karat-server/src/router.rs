@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// LI-04: what is no route needs the role that reads the address above it; only pages answer browsers with a page.
+    /// LI-04: what is not a route needs the role that reads the address above it; only pages answer browsers with a page.
     #[test]
     fn the_table_says_who_may_ask_and_what_is_a_page() {
         let routes = routes(Purpose::Serve { allow_commands: false });

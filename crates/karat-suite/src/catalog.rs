@@ -149,7 +149,7 @@ impl RubricSummary {
     /// Reads the file of a rubric.
     ///
     /// # Errors
-    /// A text that is no YAML.
+    /// A text that is not YAML.
     pub fn read(name: &str, text: &str) -> Result<Self, String> {
         let rubric = yaml::value(text)?;
         let written = |key: &str| rubric.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

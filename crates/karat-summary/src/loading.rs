@@ -26,7 +26,7 @@ pub enum LoadError {
         /// The cause.
         source: std::io::Error,
     },
-    /// It is no JSON, or lacks what it must have.
+    /// It is not JSON, or lacks what it must have.
     #[error("{path} is no {wanted}: {source}")]
     Broken {
         /// The path.
@@ -37,7 +37,7 @@ pub enum LoadError {
         source: serde_json::Error,
     },
     /// A name that leads out of the folder.
-    #[error("{0:?} is no session's name: a name is one folder of the corpus, without `/` and `..`")]
+    #[error("{0:?} is not a session's name: a name is one folder of the corpus, without `/` and `..`")]
     Name(String),
 }
 
@@ -54,7 +54,7 @@ pub fn load_corpus(corpus: impl AsRef<Path>) -> Result<Vec<ReferenceSession>, Lo
 /// One session of a corpus, by the name of its folder; it is called as its file says, or as the folder. `None` where it is not curated: there is no such folder, or no `reference.json` in it.
 ///
 /// # Errors
-/// A name that is no folder's, a reference that cannot be read or is broken.
+/// A name that is not a folder's, a reference that cannot be read or is broken.
 pub fn load_session(corpus: impl AsRef<Path>, name: &str) -> Result<Option<ReferenceSession>, LoadError> {
     let is_name = !name.is_empty() && Path::new(name).components().eq([std::path::Component::Normal(name.as_ref())]);
     if !is_name {
@@ -113,7 +113,7 @@ fn present<T: serde::de::DeserializeOwned>(path: &Path, wanted: &'static str) ->
     }
 }
 
-/// A file below something that is no folder is absent, too.
+/// A file below something that is not a folder is absent, too.
 fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

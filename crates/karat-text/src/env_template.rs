@@ -108,7 +108,7 @@ impl GapTemplate {
     /// Compiles the text between the variables.
     ///
     /// # Errors
-    /// A part that is no template by itself.
+    /// A part that is not a template by itself.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
         Self::of_pieces(source, Template::compile, false)
     }

@@ -20,7 +20,7 @@ pub fn is_this_machine(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The host of a web address, without port and user; empty if the text is no address with a scheme.
+/// The host of a web address, without port and user; empty if the text is not an address with a scheme.
 ///
 /// ```
 /// use karat_text::host::host_of;

@@ -175,7 +175,7 @@ fn count(label: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// RG-02, RG-05: rows of tables of money that are no money say so by their label.
+    /// RG-02, RG-05: rows of tables of money that are not money say so by their label.
     #[test]
     fn labels_have_kinds() {
         for (label, expected) in [

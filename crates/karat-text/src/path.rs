@@ -31,9 +31,9 @@ pub enum Gap {
     Missing,
 }
 
-/// A text that is no path.
+/// A text that is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no path: {problem} at byte {at}; write paths like `a.b[0]` or `$.items[*].name`")]
+#[error("{text:?} is not a path: {problem} at byte {at}; write paths like `a.b[0]` or `$.items[*].name`")]
 pub struct PathError {
     /// The text.
     pub text: String,

@@ -9,7 +9,7 @@ use crate::row::{Metadata, Row, Usage};
 const KEYS: [&str; 11] =
     ["id", "trace_id", "span_id", "time", "input", "output", "messages", "contexts", "metadata", "usage", "latency_ms"];
 
-/// A line that is no row.
+/// A line that is not a row.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LineError {
     /// Not JSON.
@@ -47,7 +47,7 @@ pub enum LineError {
 /// absent is `now`.
 ///
 /// # Errors
-/// Where the line is no row.
+/// Where the line is not a row.
 pub fn row_of_line(line: &str, now: Timestamp) -> Result<Row, LineError> {
     let value: Value = serde_json::from_str(line).map_err(|error| LineError::Json(error.to_string()))?;
     let Value::Object(mut fields) = value else { return Err(LineError::NotAnObject) };
@@ -129,7 +129,7 @@ mod tests {
         assert!(row(r#"{"input":"hi","output":null,"metadata":{"error":"429"}}"#).is_ok());
     }
 
-    /// SV-21: a line that is no row says why.
+    /// SV-21: a line that is not a row says why.
     #[test]
     fn a_line_that_is_no_row_says_why() {
         let reason = |line: &str| row(line).unwrap_err().to_string();

@@ -17,10 +17,10 @@ use crate::size::Limits;
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
     /// Not JSON, or not the shape of a request.
-    #[error("the request is no OTLP JSON: {0}")]
+    #[error("the request is not an OTLP JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// Not this protobuf message.
-    #[error("the request is no OTLP protobuf: {0}")]
+    #[error("the request is not an OTLP protobuf: {0}")]
     Protobuf(#[from] prost::DecodeError),
     /// More in it than is read at once.
     #[error(transparent)]
@@ -373,7 +373,7 @@ fn span_id<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
 
 /// An id of `N` bytes: hexadecimal, as OTLP has it, or base64, as protobuf's own mapping has it.
 fn id<'de, D: Deserializer<'de>, const N: usize>(from: D) -> Result<Vec<u8>, D::Error> {
-    // Anything but a text is no id; it rejects its own span, and not the request.
+    // Anything but a text is not an id; it rejects its own span, and not the request.
     let text = match serde_json::Value::deserialize(from)? {
         serde_json::Value::Null => String::new(),
         serde_json::Value::String(text) => text,

@@ -21,7 +21,7 @@ pub struct SpanRows {
     pub rows: Vec<(Option<String>, Row)>,
     /// Calls of models that cannot be rows.
     pub rejected: Vec<Rejected>,
-    /// Spans that are no calls of models: they say nothing that a dataset needs, or what they say is in the rows.
+    /// Spans that are not calls of models: they say nothing that a dataset needs, or what they say is in the rows.
     pub others: usize,
 }
 

@@ -25,7 +25,7 @@ const DIGITS_OF_FLOATS: usize = 15;
 /// Reads one JSON value. Of keys that stand twice in an object the last one counts.
 ///
 /// # Errors
-/// A syntax error, a number beyond the range of floats that is no integer, or more than [`MOST_VALUES`] values.
+/// A syntax error, a number beyond the range of floats that is not an integer, or more than [`MOST_VALUES`] values.
 pub fn parse(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str::<Parsed>(text).map(|parsed| parsed.value)
 }
@@ -53,13 +53,13 @@ pub fn parse_strict(text: &str) -> serde_json::Result<Value> {
 /// `deserialize_with`: there a number stands by its digits, which plain `f64` does not read.
 ///
 /// # Errors
-/// The value is no number.
+/// The value is not a number.
 pub fn float<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let number = Number::deserialize(deserializer)?;
     number.as_f64().ok_or_else(|| D::Error::custom(format!("{number} is out of range")))
 }
 
-/// Reads a type that holds floats in such forms, for which [`float`] is no way because they belong to another type.
+/// Reads a type that holds floats in such forms, for which [`float`] is not a way because they belong to another type.
 ///
 /// # Errors
 /// As [`parse`]; also a value that is not of the type.
@@ -91,7 +91,7 @@ impl Serialize for Native<'_> {
 }
 
 /// The number that a text writes as JSON does: in its shortest spelling if 64 bits hold it, else with all its digits. `None`
-/// if the text is no JSON number, or is beyond the range of floats without being an integer.
+/// if the text is not a JSON number, or is beyond the range of floats without being an integer.
 pub fn number(text: &str) -> Option<Number> {
     let written: Number = text.parse().ok()?;
     if !text.contains(['.', 'e', 'E']) && text != "-0" {

@@ -22,7 +22,7 @@ impl Money {
     /// An amount given in dollars, rounded up to the next nano-dollar: a bill is never booked below what it says.
     /// `None` when it is negative, not finite, or more than a million dollars.
     pub fn from_billed_usd(usd: f64) -> Option<Self> {
-        // Binary noise below a thousandth of a nano-dollar is no part of the amount.
+        // Binary noise below a thousandth of a nano-dollar is not part of the amount.
         let nano = (usd * 1e12).round() / 1e3;
         (0.0..=1e6).contains(&usd).then(|| Self(nano.ceil() as i128))
     }

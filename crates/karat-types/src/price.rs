@@ -174,7 +174,7 @@ impl Share {
 
     /// A share as a factor, rounded up.
     pub fn from_factor(factor: f64) -> Self {
-        // Binary noise is no part of the factor.
+        // Binary noise is not part of the factor.
         Self { millionths: ((factor * 1e9).round() / 1e3).ceil() as u64 }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One scorer's result for one cell in one dimension. In JSON: `{"value": 7.5}`, `{"na": "no reference"}` or
-/// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness, and that it is a
+/// `{"unscored": "the judge's reply was not JSON"}`; a value may carry the `reason` of its lowness, and that it is a
 /// `verdict`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "ScoreForm")]
@@ -69,7 +69,7 @@ impl TryFrom<ScoreForm> for Score {
 pub const NOTHING_AT: &str = "the output has nothing at ";
 
 /// The same for an output that is a text, and no JSON that a path could lead into.
-pub const NO_JSON: &str = "the output is no JSON";
+pub const NO_JSON: &str = "the output is not JSON";
 
 /// The beginning of the reason for a score of texts whose words the metric's own rule does not find.
 pub const UNICODE_WORDS: &str = "words as Unicode defines them: ";
@@ -80,7 +80,7 @@ impl Score {
         if value.is_finite() {
             Self::Value { value, reason: None, verdict: false }
         } else {
-            Self::unscored(format!("the scorer returned {value}, which is no score"))
+            Self::unscored(format!("the scorer returned {value}, which is not a score"))
         }
     }
 
@@ -94,7 +94,7 @@ impl Score {
         Self::Value { value: f64::from(u8::from(passed)), reason: None, verdict: true }
     }
 
-    /// The same score with the reason for it; what is no value has its own.
+    /// The same score with the reason for it; what is not a value has its own.
     #[must_use]
     pub fn with_reason(self, reason: Option<String>) -> Self {
         match self {

@@ -102,7 +102,7 @@ fn without(value: String, foreign: &[(&str, &str)]) -> String {
 mod tests {
     use super::*;
 
-    /// F28: what an editor of Windows adds to a file is no part of a name or value.
+    /// F28: what an editor of Windows adds to a file is not part of a name or value.
     #[test]
     fn marks_and_line_ends_are_dropped() {
         let read: Vec<_> = variables("\u{feff}MYKEY=k1\r\nOTHER=\"two words\"\r\n").collect();

@@ -26,7 +26,7 @@ fn check(text: &str, expectation: Expectation, ladder: Ladder) {
         assert_eq!((&found.value, found.rung), (&strict, Rung::Direct), "a reply that is JSON is read as it is");
     }
     if let Ok(found) = &found {
-        assert!(expectation == Expectation::Any || found.value.is_object(), "{:?} is no object", found.value);
+        assert!(expectation == Expectation::Any || found.value.is_object(), "{:?} is not an object", found.value);
         let written = found.value.to_string();
         let again = Ladder::new(expectation)
             .meant(&written, |_| true)

@@ -32,7 +32,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn share(value: f64) -> f64 {
-    assert!((0.0..=1.0).contains(&value), "{value} is no share");
+    assert!((0.0..=1.0).contains(&value), "{value} is not a share");
     value
 }
 

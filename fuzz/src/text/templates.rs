@@ -62,7 +62,7 @@ fn check_template(template: &Template, source: &str) {
 fn check_error(error: &TemplateError, source: &str) {
     assert!(!error.message.is_empty());
     if let Some(span) = &error.span {
-        assert!(source.get(span.clone()).is_some(), "{span:?} is no range of {source:?}");
+        assert!(source.get(span.clone()).is_some(), "{span:?} is not a range of {source:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests to the server: whatever a request says, the answer is well-formed, and is no failure of the server's own.
+//! Requests to the server: whatever a request says, the answer is well-formed, and is not a failure of the server's own.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};

@@ -33,7 +33,7 @@ fn check_rows(found: &SpanRows, spans: usize) {
     assert!(found.rows.len() + found.rejected.len() <= spans, "{} rows of {spans} spans", found.rows.len());
     for (service, row) in &found.rows {
         let name = name_of_service(service.as_deref().unwrap_or_default());
-        assert!(is_name(&name), "{name:?} of {service:?} is no name of a dataset");
+        assert!(is_name(&name), "{name:?} of {service:?} is not a name of a dataset");
         check_row(row);
     }
 }

@@ -50,7 +50,7 @@ pub struct RunAgreement {
     pub raters: Vec<String>,
     /// Number of labels that match no cell of the run.
     pub unmatched_labels: u64,
-    /// Number of grades in labels whose name is no metric of the run.
+    /// Number of grades in labels whose name is not a metric of the run.
     pub unknown_grades: u64,
     /// Judgments that another run reused from the first run, or from the same source; each is counted once.
     pub shared_judgments: u64,

@@ -82,7 +82,7 @@ pub(crate) struct FinishContext<'a> {
     pub(crate) table: &'a ScoreTable,
     /// By metric.
     pub(crate) leaderboards: &'a [Leaderboard],
-    /// True if every cell of the plan has a row. Otherwise a missing judgment is no failure.
+    /// True if every cell of the plan has a row. Otherwise a missing judgment is not a failure.
     pub(crate) is_finished: bool,
     /// The pinned run named by the suite, if it was read.
     pub(crate) baseline: Option<&'a Pinned>,

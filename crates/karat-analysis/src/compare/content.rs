@@ -13,7 +13,7 @@ use crate::AnalysisError;
 pub(crate) type Contents = BTreeMap<String, Key>;
 
 /// Ids of the samples whose content differs between two runs: the input and the reference, also where nothing reads them, and
-/// what steps, judges or metrics read. Content that only one side reads is no change, because another prompt may read other
+/// what steps, judges or metrics read. Content that only one side reads is not a change, because another prompt may read other
 /// columns. A column used as recorded output is ignored too: it is what is tested, not the input.
 ///
 /// # Errors

@@ -74,7 +74,7 @@ impl<'a> Axis<'a> {
             Side { label: (*id).clone(), findings, systems }
         };
         let declared = findings.deltas().find(|delta| delta.over == axis).map(|delta| &delta.base);
-        // A model that is no system, such as one that plays the user, is no side: nothing ranks behind it.
+        // A model that is not a system, such as one that plays the user, is not a side: nothing ranks behind it.
         let sides = ids.iter().enumerate().map(side).filter(|side| !side.systems.is_empty());
         let sides: Vec<Side<'a>> = sides.collect();
         let base = sides.iter().position(|side| Some(&side.label) == declared).unwrap_or_default();
@@ -400,7 +400,7 @@ mod tests {
         assert!(outside.metrics[0].p_adjusted > own.p_adjusted, "{:?}", outside.metrics[0].p_adjusted);
     }
 
-    /// F60: a model of the plan that is no system, such as one that plays the user, takes no rank.
+    /// F60: a model of the plan that is not a system, such as one that plays the user, takes no rank.
     #[test]
     fn models_that_are_no_systems_take_no_rank() {
         let mut sketch = Sketch::new(2, 1, 40);

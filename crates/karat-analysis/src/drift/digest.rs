@@ -56,7 +56,7 @@ pub struct MedianAndExtremes {
     pub max: f64,
 }
 
-/// Summarises the `window` days that end on `as_of`. `None` if that is no date.
+/// Summarises the `window` days that end on `as_of`. `None` if that is not a date.
 pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Option<Digest> {
     let last = day_number(as_of)?;
     let wanted: Vec<String> =

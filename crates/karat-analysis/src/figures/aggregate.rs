@@ -37,7 +37,7 @@ pub(crate) fn spread(
             }
             let values = (table.shown_value(metric, sample, system), table.figure_value(metric, sample, system));
             if let (Some(own), Some(value)) = values {
-                // One sample is no mean of many: it shows what its cells show.
+                // One sample is not a mean of many: it shows what its cells show.
                 let value = if one_sample { own.into() } else { value };
                 observed.push_labelled(value, table.labels(metric, sample, system), at, table.cluster(sample));
                 observed.push_place(sample, system, at);

@@ -49,7 +49,7 @@ pub enum Family {
     Other,
 }
 
-/// A change between systems of a run that a gate decides by interval, so that it is no test of its axis.
+/// A change between systems of a run that a gate decides by interval, so that it is not a test of its axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GatedChange {
     /// The systems as (base, other), in order.

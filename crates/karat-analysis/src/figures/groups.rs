@@ -244,7 +244,7 @@ mod tests {
     use crate::{Options, analyse};
 
     /// BR-10: a cell is unjudged if none of its judges ran or answered. One judge of two is enough, an unreadable reply
-    /// is an answer, and a stop is no failure.
+    /// is an answer, and a stop is not a failure.
     #[test]
     fn a_cell_is_unjudged_when_every_judge_failed() {
         let unjudged = |codes: [Option<&str>; 2]| {

@@ -138,7 +138,7 @@ fn as_share(value: f64, lo: f64, hi: f64) -> String {
 }
 
 /// A gate on human-anchored figures of scorers without judges: there is nothing to correct. Labels may come later, from
-/// tasks, so a scorer that has none yet is no problem.
+/// tasks, so a scorer that has none yet is not a problem.
 fn missing_anchor(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let Subject::Metric(pattern) = &gate.subject else { return None };
     let metrics = plan.metrics.iter().filter(|metric| matches_pattern(pattern, &metric.name));

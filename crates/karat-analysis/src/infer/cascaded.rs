@@ -227,7 +227,7 @@ mod tests {
         let run = run(&cells);
         let findings = analyse(&run, &Options::default()).unwrap();
         let figure = findings.table.figure_value(0, odd, 0).unwrap().for_sums();
-        assert!(figure < -1.0, "the value for sums is no grade: {figure}");
+        assert!(figure < -1.0, "the value for sums is not a grade: {figure}");
         let hardest = findings.leaderboards[0].hardest_sample.as_ref().unwrap();
         assert!((0.0..=10.0).contains(&hardest.finding.value()), "{hardest:?}");
         let pinned = Pinned::of(&run.header, &findings);

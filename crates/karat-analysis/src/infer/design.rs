@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(rate(&observed(&passes(), &whole), false).interval(), Some((0.55, 0.55)));
     }
 
-    /// DC-20: a stratum without a score is named, and nothing is decided; part of the samples by choice is no gap.
+    /// DC-20: a stratum without a score is named, and nothing is decided; part of the samples by choice is not a gap.
     #[test]
     fn strata_without_a_score_are_a_gap() {
         let easy = observed(&passes()[..10], &design([10, 10]));

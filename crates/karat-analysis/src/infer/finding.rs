@@ -230,7 +230,7 @@ impl Finding {
         self.design.as_deref()
     }
 
-    /// Reads the JSON form. `None` if it is no finding.
+    /// Reads the JSON form. `None` if it is not a finding.
     pub(crate) fn from_json(written: &serde_json::Value) -> Option<Self> {
         let number = |key: &str| written.get(key)?.as_f64();
         let bound = |key: &str, at: usize| written.get(key)?.get(at)?.as_f64();

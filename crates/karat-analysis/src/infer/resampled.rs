@@ -80,14 +80,14 @@ pub(crate) fn bootstrap_figure(observed: &Observations, aggregate: Aggregate, ho
 }
 
 /// A figure of labels, with equal weight for each stratum and the percentile interval of resampled clusters. `None` if
-/// observations have no labels, or the figure is no figure of labels.
+/// observations have no labels, or the figure is not a figure of labels.
 pub(crate) fn label_figure(observed: &Observations, aggregate: Aggregate) -> Option<Resampled> {
     let Aggregate::Labels(_) = aggregate else { return None };
     let figure = |places: &[usize]| stratified_aggregate(observed, places, aggregate);
     resample(observed, aggregate, aggregate.name(), figure, &default_resampling(observed))
 }
 
-/// The change of a figure on the same observations, for figures whose change is no mean of changes, such as
+/// The change of a figure on the same observations, for figures whose change is not a mean of changes, such as
 /// percentiles. Both sides are resampled together, so that common variation cancels out.
 pub(crate) fn paired_change(now: &Observations, before: &Observations, aggregate: Aggregate) -> Option<Resampled> {
     bootstrap_change(now, before, aggregate, &default_resampling(now))

@@ -250,7 +250,7 @@ mod tests {
         assert_eq!((found.shifts[0].metric.as_str(), found.shifts[1].moved), ("q.depth", false));
     }
 
-    /// BY-08: few items give no result; equal grades are no drift, an equal shift of all is.
+    /// BY-08: few items give no result; equal grades are not drift, an equal shift of all is.
     #[test]
     fn few_items_decide_nothing() {
         let all = |items: usize, shift: f64| BTreeMap::from([("q".to_owned(), vec![(3.0, 3.0 + shift); items])]);

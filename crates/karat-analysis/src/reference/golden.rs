@@ -100,7 +100,7 @@ impl Golden {
     /// Parses a golden file. The error describes the problem.
     ///
     /// # Errors
-    /// Invalid JSON, a duplicate key, another schema, no sample, or a composite that is no number.
+    /// Invalid JSON, a duplicate key, another schema, no sample, or a composite that is not a number.
     pub fn read(text: &str) -> Result<Self, String> {
         let document = karat_text::ladder::exact(text)?;
         let mut golden: Self =
@@ -277,7 +277,7 @@ fn run_canary<'a>(
 ) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     let mut is_other_judge = false;
-    // Scores of people are no earlier measurement by the judge, so a difference is no shift of it.
+    // Scores of people are no earlier measurement by the judge, so a difference is not a shift of it.
     for pinned in golden.filter(|pinned| pinned.baseline_people.is_none()) {
         let fresh: Vec<&GradeRow> =
             counted_grades(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();

@@ -19,7 +19,7 @@ pub(crate) const BOOTSTRAP_FROM: usize = 10;
 pub(crate) const RESAMPLED_UP_TO: usize = 10_000;
 
 /// A value with which a unit enters sums and variances. Of a cascade it is the estimator's, which may lie outside the
-/// metric's range and is no grade of the unit. A number becomes one by `into`; there is no way back to a shown number but
+/// metric's range and is not a grade of the unit. A number becomes one by `into`; there is no way back to a shown number but
 /// [`for_sums`](Self::for_sums), so that a reader never sees it as the score of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FigureValue(f64);

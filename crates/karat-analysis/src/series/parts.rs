@@ -43,7 +43,7 @@ pub(super) fn obstacle(rubric: &Composition, range: Option<(f64, f64)>) -> Optio
         _ if rubric.axes.is_empty() => Some("The metric has no axes.".to_owned()),
         None => Some("No rubric says how the metric follows from its axes.".to_owned()),
         Some(OverallMethod::Given) => {
-            Some("The judge gives the composite itself: it is no weighted mean of the axes.".to_owned())
+            Some("The judge gives the composite itself: it is not a weighted mean of the axes.".to_owned())
         }
         Some(OverallMethod::Min) => Some("The composite is the lowest axis, not a weighted mean.".to_owned()),
         _ if rubric.axes.iter().any(|axis| axis.weight.is_none()) => {

@@ -154,9 +154,9 @@ fn example_judgment(
         paid: Money(3_000_000),
     };
     if (sample, model, variant, judge) == (2, Some(1), 0, 1) {
-        record.error = Some(CellError::new("parse", format!("the judge's reply is no JSON: {HOSTILE}")));
+        record.error = Some(CellError::new("parse", format!("the judge's reply is not JSON: {HOSTILE}")));
         record.rung = None;
-        record.scores = (0..5).map(|metric| (metric, Score::unscored("the judge's reply is no JSON"))).collect();
+        record.scores = (0..5).map(|metric| (metric, Score::unscored("the judge's reply is not JSON"))).collect();
         return Some(record);
     }
     let lenience = f64::from(judge) * if (sample, variant) == (3, 2) { 4.0 } else { 0.5 };

@@ -91,7 +91,7 @@ impl Analysis<'_> {
         let mut date = |flag: &str, asked: &Option<String>| -> Option<String> {
             let asked = asked.clone().filter(|date| !date.is_empty())?;
             if check_date(flag, &asked).is_err() {
-                notices.push(format!("`{flag}={asked}` is no date such as 2026-03-18: it is not used"));
+                notices.push(format!("`{flag}={asked}` is not a date such as 2026-03-18: it is not used"));
                 return None;
             }
             Some(asked)
@@ -131,7 +131,7 @@ impl Analysis<'_> {
         Ok(SuiteSeries { view, notices })
     }
 
-    /// Drift without a date or with options that do not work is no reason to show nothing.
+    /// Drift without a date or with options that do not work is not a reason to show nothing.
     fn drift_or_notice(&self, store: &Store, asked: PastDrift<'_>, notices: &mut Vec<String>) -> Option<SeriesDrift> {
         if asked.as_of.is_empty() {
             return None;

@@ -66,7 +66,7 @@ impl Datasets<'_> {
         let is_of_run = before.metrics().is_some() || after.metrics().is_some();
         let compared = if is_of_run { Compared::Roles } else { Compared::Columns };
         let (one, other) = (before.apart_columns(), after.apart_columns());
-        // A column that one side calls metadata is no content of the other.
+        // A column that one side calls metadata is not content of the other.
         let apart = match compared {
             Compared::Roles => ApartColumns::default(),
             Compared::Columns => ApartColumns {

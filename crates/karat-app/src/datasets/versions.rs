@@ -57,12 +57,12 @@ impl RecordedVersion {
 }
 
 impl DatasetRows {
-    /// The columns that are no part of a row's content.
+    /// The columns that are not part of a row's content.
     pub(crate) fn apart_columns(&self) -> ApartColumns {
         ApartColumns { ids: self.id_columns(), metadata: self.metadata_columns() }
     }
 
-    /// The columns that were no part of the content when a version was recorded, so that a file and its suite have one
+    /// The columns that were not part of the content when a version was recorded, so that a file and its suite have one
     /// version; those of the source where nothing is recorded.
     pub(crate) fn recorded_columns(&self, manifest: Option<&Manifest>) -> ApartColumns {
         match manifest.filter(|manifest| !manifest.ids.is_empty()) {
@@ -133,7 +133,7 @@ impl Datasets<'_> {
     /// Records the rows as a version with a line of what is new in it.
     ///
     /// # Errors
-    /// The version has other rows already, a text that is no line, rows of no file, and as [`Datasets::version`].
+    /// The version has other rows already, a text that is not a line, rows of no file, and as [`Datasets::version`].
     pub fn record_version(
         &self,
         asked: &DatasetRequest,

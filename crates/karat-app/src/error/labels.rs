@@ -68,7 +68,7 @@ errors! {
             hint "label as `{known}`, or choose another name";
         Places { places: usize } => "`-k {places}`: an item needs 1 to 20 different people" hint "use 2 or 3";
         Share { share: f64 } => "a share of gold items of {share} is not above 0 and below 0.9" hint "use `--gold-share 0.1`";
-        GoldLimit { limit: f64 } => "`--gold-limit {limit}` is no share" hint "use `--gold-limit 0.7`";
+        GoldLimit { limit: f64 } => "`--gold-limit {limit}` is not a share" hint "use `--gold-limit 0.7`";
         TooFew { people: usize, places: usize } => "`--assign` names {people} different people, and an item needs {places}"
             hint "name more, or lower `-k`";
         Mask { pattern: String, problem: String } => "`--mask {pattern}`: {problem}" hint "give a regular expression";
@@ -78,7 +78,7 @@ errors! {
         NotShown { id: String } => "the item `{id}` was not handed out to this person" hint "ask for `next` first";
         WithOwner { id: String } => "the item `{id}` is with the owner of the task" hint "ask for `next`";
         Answers { problem: String } => "{problem}" hint "correct the answers and submit again";
-        Reason { reason: String, known: Names } => "`{reason}` is no reason here" hint "reasons: {known}";
+        Reason { reason: String, known: Names } => "`{reason}` is not a reason here" hint "reasons: {known}";
         NothingToUndo {} => "there is no label to take back";
         NoSettled { task: String } => "no item of the task {task} is settled"
             hint "`karat annotate show {task}` says what is open";
@@ -103,7 +103,7 @@ errors! {
             "pinning labels: the suite {suite} has no closed annotation task that asks its rubric"
             hint "tasks: {known}; `karat annotate close TASK` ends one";
         NoTaskOrSuite { name: String, known: Names } =>
-            "`{name}` is no annotation task, no suite file and no preset"
+            "`{name}` is not an annotation task, no suite file and no preset"
             hint "tasks: {known}";
         Exclusion {} => "excluding a person needs a reason" hint "give it with `--reason`; it is stored with the task";
         NoPerson { person: String, task: String } => "`{person}` has done nothing in the task {task}"

@@ -157,7 +157,7 @@ errors! {
             hint "give each row an id of its own, or name another column with `--id COLUMN`";
         OtherSuite { run: String, of: String, suite: String } => "run {run} is one of the suite {of}, not of {suite}"
             hint "name runs of one suite with `--runs`";
-        NoDatasheet { path: String } => "{path} is there, and is no datasheet" hint "name another file with `-o`";
+        NoDatasheet { path: String } => "{path} is there, and is not a datasheet" hint "name another file with `-o`";
         NothingRemoved { rows: String, flags: String, problem: String } => "leaving items with {flags} out of {rows}: {problem}"
             hint "`karat dataset items` shows the flags of items";
         NoSuspects { suite: String } => "no item of {suite} may be wrong, so there is nothing to label"

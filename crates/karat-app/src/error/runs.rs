@@ -150,7 +150,7 @@ errors! {
     /// An analysis of stored runs that cannot be made.
     enum AnalyseError {
         NoSide { name: String, run: String, suite: String, runs: Names, models: Names, variants: Names } =>
-            "`{name}` is no stored run, and no model or variant of run {run}"
+            "`{name}` is not a stored run, and no model or variant of run {run}"
             hint "the newest runs of {suite}: {runs}; models of run {run}: {models}; variants: {variants}; `karat ls` lists all runs";
         Itself {} => "a run is compared with itself"
             hint "name two runs, or two models or variants of one with `--models A B` or `--variants A B`";
@@ -257,7 +257,7 @@ errors! {
     /// A schedule, an incident or a message that is not there.
     enum ServiceError {
         Timetable { problem: String } => "{problem}";
-        BadTime { flag: String, text: String } => "`{flag} {text}` is no time" hint "write it as `2027-03-28T01:00Z`";
+        BadTime { flag: String, text: String } => "`{flag} {text}` is not a time" hint "write it as `2027-03-28T01:00Z`";
         NotFollowed { suite: String, known: Names } =>
             "no suite `{suite}` with schedules is followed here" hint "suites: {known}";
         NoSchedule { suite: String, schedule: String, known: Names } =>

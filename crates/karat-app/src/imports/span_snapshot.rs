@@ -59,7 +59,7 @@ impl Imports<'_> {
     /// comes again gets a number behind a `#`; a result that failed has no number of spans.
     ///
     /// # Errors
-    /// A file that cannot be read or is no snapshot, a folder that already has a suite.
+    /// A file that cannot be read or is not a snapshot, a folder that already has a suite.
     pub fn span_snapshot(&self, file: &Path, folder: &Path) -> Result<ImportedSnapshot, AppError> {
         let snapshot = read(file)?;
         let path = || file.display().to_string();
@@ -140,7 +140,7 @@ fn ids(results: &[Value]) -> Vec<String> {
 
 /// A result as a row of the preset's dataset. The error ends a sentence that starts with the result.
 fn row(id: &str, result: &Value) -> Result<Value, &'static str> {
-    let fields = result.as_object().ok_or("is no object")?;
+    let fields = result.as_object().ok_or("is not an object")?;
     let error = fields.get("error").filter(|error| !error.is_null());
     let text = ["output", "text"].iter().find_map(|name| fields.get(*name).filter(|text| text.is_string()));
     let output = text.or_else(|| error.map(|_| &Value::Null)).ok_or("has no text `output`")?;

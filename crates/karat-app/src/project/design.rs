@@ -31,7 +31,7 @@ pub(super) fn settle_version(
     }
     let unread = |problem: String| SuiteError::Design { path: path.clone(), problem };
     let text = files.read(&path).map_err(|error| unread(error.to_string()))?;
-    // Of a file that is no manifest the suite warns.
+    // Of a file that is not a manifest the suite warns.
     let Ok(manifest) = Manifest::parse(&String::from_utf8_lossy(&text)) else { return Ok(()) };
     if manifest.changelog.is_empty() {
         return Ok(());

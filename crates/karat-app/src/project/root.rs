@@ -71,7 +71,7 @@ impl Files for RootFiles {
         }
         let is_file = self.beneath(path, |root, path| {
             join_beneath(root, path)?;
-            // Opened as well: a link that leads out is no file here.
+            // Opened as well: a link that leads out is not a file here.
             DiskFiles.open_beneath(root, path)?;
             Ok(Dir::open_ambient_dir(root, ambient_authority())?.is_file(path))
         });

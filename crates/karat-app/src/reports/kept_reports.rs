@@ -61,7 +61,7 @@ pub(crate) fn find_report(stored: &StoredRun, key: Option<Key>) -> Result<Option
     read(stored, REPORT, key)
 }
 
-/// Keeps a report. A store that cannot be written now is no reason to show nothing.
+/// Keeps a report. A store that cannot be written now is not a reason to show nothing.
 pub(crate) fn keep_report(stored: &StoredRun, key: Option<Key>, report: &KeptReport) {
     keep(stored, REPORT, key, report);
 }

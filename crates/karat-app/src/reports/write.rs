@@ -154,7 +154,7 @@ impl Reports<'_> {
     /// The comment on the run of a `report.json`.
     ///
     /// # Errors
-    /// A file that cannot be read or is no report.
+    /// A file that cannot be read or is not a report.
     pub fn comment_of_file(&self, file: &Path) -> Result<String, AppError> {
         let bytes = SuiteFiles.read(&file.to_string_lossy()).map_err(|error| FileError::reading(file, error))?;
         karat_report::markdown::comment_of_document(&bytes)

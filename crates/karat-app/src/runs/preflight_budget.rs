@@ -129,7 +129,7 @@ impl BudgetStop<'_> {
     }
 
     /// The cost of the remaining calls at a tenth above the average of those billed before: estimates may know nothing of
-    /// services, and too little of providers with other tokenizers. What counts for calls that failed is no part of it.
+    /// services, and too little of providers with other tokenizers. What counts for calls that failed is not part of it.
     fn cost_by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.unused_replies());
         let billed = i128::from(self.account.billed.max(1));

@@ -90,7 +90,7 @@ fn add_baseline(key: KeyBuilder, path: &str) -> io::Result<KeyBuilder> {
 /// Keeps the figures of a run under a key of its state, if it has one.
 pub(crate) fn keep_figures(stored: &StoredRun, key: Option<Key>, figures: &RunFigures) {
     if let (Some(key), Ok(bytes)) = (key, postcard::to_stdvec(figures)) {
-        // A store that cannot be written now is no reason to show nothing.
+        // A store that cannot be written now is not a reason to show nothing.
         let _ = stored.keep_derived(KIND, key, &bytes);
     }
 }

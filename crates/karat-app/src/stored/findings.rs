@@ -74,7 +74,7 @@ fn looks(stored: &StoredRun, begun: &StoredInvocation) -> Result<Looks, AppError
     }
     let earlier = earlier_runs(stored)?;
     if let Ok(bytes) = postcard::to_stdvec(&earlier) {
-        // A store that cannot be written now is no reason to show nothing.
+        // A store that cannot be written now is not a reason to show nothing.
         let _ = stored.keep_derived(LOOKS, key, &bytes);
     }
     Ok(Looks { earlier, is_pilot })

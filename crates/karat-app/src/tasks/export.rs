@@ -191,7 +191,7 @@ fn csv(task: &LoadedTask, state: &TaskState, settled: bool, rename: &dyn Fn(&str
         other => other.to_string(),
     };
     let mut add = |cells: [&str; 6]| {
-        // A negative number is no formula.
+        // A negative number is not a formula.
         let field = |cell: &&str| cell.parse::<f64>().map_or_else(|_| csv_field(cell), |_| (*cell).to_owned());
         let cells: Vec<String> = cells.iter().map(field).collect();
         text.push_str(&cells.join(","));

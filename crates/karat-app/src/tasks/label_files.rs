@@ -209,7 +209,7 @@ fn label(row: &Value, dimensions: &[Dimension]) -> Result<Option<Value>, String>
     }
     if let Some(unknown) = given.keys().find(|name| !dimensions.iter().any(|known| known.name == **name)) {
         let known: Vec<&str> = dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
-        return Err(format!("`{unknown}` is no dimension; there are {}", known.join(", ")));
+        return Err(format!("`{unknown}` is not a dimension; there are {}", known.join(", ")));
     }
     let mut scores = Map::new();
     for dimension in dimensions {

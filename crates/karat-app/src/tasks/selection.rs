@@ -87,7 +87,7 @@ impl Selection {
             (None, _) => format!("`{scorer}` has several verdicts: name one of {}, as in `verdict:METRIC`", names()),
             (Some(named), _) => match all.iter().find(|at| plan.metrics[**at].name == *named) {
                 Some(at) => return Ok(Some(*at)),
-                None => format!("`{named}` is no verdict of `{scorer}`; it has {}", names()),
+                None => format!("`{named}` is not a verdict of `{scorer}`; it has {}", names()),
             },
         };
         let text = named.as_ref().map_or_else(|| "verdict".to_owned(), |named| format!("verdict:{named}"));

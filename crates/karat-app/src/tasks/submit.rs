@@ -175,7 +175,7 @@ impl Tasks<'_> {
         Ok(json!({ "item": asked.item, "state": state, "message": message, "progress": progress }))
     }
 
-    /// Keeps a draft and renews the lease. After one's own submit there is nothing to renew, which is no error.
+    /// Keeps a draft and renews the lease. After one's own submit there is nothing to renew, which is not an error.
     ///
     /// # Errors
     /// Answers that do not fit, an item that the person never saw.
@@ -208,7 +208,7 @@ impl Tasks<'_> {
         })
     }
 
-    /// Stores a skip: the place goes to another person. It is no label.
+    /// Stores a skip: the place goes to another person. It is not a label.
     ///
     /// # Errors
     /// An unknown reason, an item that the person never saw or has labelled, a closed task.

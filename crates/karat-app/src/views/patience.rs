@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 /// The present moment of a clock that only measures waits.
-#[allow(clippy::disallowed_methods, reason = "how long a reader waits is no result")]
+#[allow(clippy::disallowed_methods, reason = "how long a reader waits is not a result")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }

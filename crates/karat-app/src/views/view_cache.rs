@@ -196,7 +196,7 @@ fn load(rows: &StoredRun) -> Result<(Arc<PlanHeader>, RunIndex, Key), AppError> 
     }
     let index = index::build(rows)?;
     if rows.header().status != RunStatus::Running {
-        // A store that cannot be written now is no reason to show nothing.
+        // A store that cannot be written now is not a reason to show nothing.
         let _ = rows.keep_derived(index::KIND, key, &index::write(&index));
     }
     let plan = index.resolve(&rows.header().plan);

@@ -39,7 +39,7 @@ pub struct Cluster {
     pub members: Vec<Member>,
 }
 
-/// Rows that fill the same frame with other numbers, names or other words that decide. They are no duplicates.
+/// Rows that fill the same frame with other numbers, names or other words that decide. They are not duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Frame {
     /// The rows, the first of them first.

@@ -68,7 +68,7 @@ impl DuplicateFinder {
         }
     }
 
-    /// Adds the next row. One without a text is no duplicate of anything.
+    /// Adds the next row. One without a text is not a duplicate of anything.
     pub fn add(&mut self, text: Option<&str>, preference: Preference) {
         let row = self.preferences.len() as u32;
         self.preferences.push(preference);

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(filling(&base, &members), (0..16).collect::<Vec<usize>>());
     }
 
-    /// BC-03: a word that the kept text alone has is no slot, though all members differ there.
+    /// BC-03: a word that the kept text alone has is not a slot, though all members differ there.
     #[test]
     fn an_edit_of_the_kept_text_is_no_slot() {
         let original: Vec<u32> = (0..30).map(|at| at * 2).collect();

@@ -53,7 +53,7 @@ pub struct LeakHit {
     pub other_passage: String,
 }
 
-/// A phrase of many test rows, which is no leak.
+/// A phrase of many test rows, which is not a leak.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Boilerplate {
     /// The phrase, at most 300 characters.
@@ -169,7 +169,7 @@ impl LeakFinder {
         vec![hit(sides, kind, 0, sides.words)]
     }
 
-    /// The parts of a run that are no boilerplate and long enough.
+    /// The parts of a run that are not boilerplate and long enough.
     fn runs(&self, sides: &Sides<'_>, common: &mut BTreeMap<String, u32>) -> Vec<LeakHit> {
         let test = sides.test;
         let least = if test.words.len() > LONG { LONG_PHRASE } else { PHRASE };

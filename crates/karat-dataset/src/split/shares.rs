@@ -12,10 +12,10 @@ pub struct PartShare {
 /// The parts cannot be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SharesError {
-    /// An item is no `NAME=SHARE`.
+    /// An item is not a `NAME=SHARE`.
     #[error("`{0}` is not NAME=SHARE, such as test=0.2 or test=20%")]
     Form(String),
-    /// A name is no name of a file.
+    /// A name is not a name of a file.
     #[error("the name `{0}` names a file, and may hold letters, digits, `-` and `_` only")]
     Name(String),
     /// A name occurs twice.

@@ -230,7 +230,7 @@ fn another_sign_makes_another_number() {
     assert_eq!((duplicates.dropped_rows(), duplicates.framed_rows()), (vec![], 3));
 }
 
-/// BC-03: case, white space, line ends and composition of accents make no other text; a row without text is no duplicate.
+/// BC-03: case, white space, line ends and composition of accents make no other text; a row without text is not a duplicate.
 #[test]
 fn equal_texts_are_found_in_every_spelling() {
     let texts = [

@@ -112,7 +112,7 @@ fn short_texts_leak_as_a_whole() {
     assert_eq!(found, [(0, 0, LeakKind::Exact), (1, 1, LeakKind::Near), (2, 2, LeakKind::Passage)]);
 }
 
-/// BC-05: a prompt that states the answer of a row leaks it; the names of classes, and numbers, are no answers.
+/// BC-05: a prompt that states the answer of a row leaks it; the names of classes, and numbers, are not answers.
 #[test]
 fn an_answer_in_the_prompt_is_found() {
     let prompt = "Classify as billing information or other. The ring was forged by Wayland the Smith. 42.";

@@ -146,7 +146,7 @@ impl<'a> CallPrice<'a> {
         }
         let (mut usage, is_bound) = billing.complete(usage, &most());
         let mut source = if is_bound { UsageSource::Completed } else { UsageSource::Said };
-        // A count of 0 beside a text is no count.
+        // A count of 0 beside a text is not a count.
         if usage.output_tokens == 0 && !text.is_empty() {
             (usage.output_tokens, source) = (counted_output(), UsageSource::Counted);
         }

@@ -29,20 +29,20 @@ pub const REFUSED: u16 = 400;
 const GROUP: usize = 256;
 
 /// The calls of a run that go by batch APIs.
-pub(crate) struct BatchDesk {
+pub(crate) struct CallBatcher {
     store: Arc<Store>,
     run: String,
     /// Reserved for calls without a record, when this part of the run started.
     reserved: Reservation,
     /// Records of each call in the ledger, when this part of the run started.
     ended: FxHashMap<Key, u32>,
-    state: Mutex<DeskState>,
+    state: Mutex<BatchState>,
     /// Calls that cells asked for and that no batch has answered yet.
     waiting: AtomicU64,
 }
 
 #[derive(Default)]
-struct DeskState {
+struct BatchState {
     /// The calls without a record, and their state.
     items: FxHashMap<Key, (BatchItemState, Money)>,
     /// Calls that are not in the store yet.
@@ -52,7 +52,7 @@ struct DeskState {
     failure: Option<StoreError>,
 }
 
-impl BatchDesk {
+impl CallBatcher {
     /// The collected calls of a run.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl BatchDesk {
     pub fn load(store: Arc<Store>, run: &str) -> Result<Self, StoreError> {
         let ended = store.ended_calls(run)?;
         let has_record = |item: &BatchItem| ended.get(&item.key).is_some_and(|records| *records > item.earlier);
-        let mut state = DeskState::default();
+        let mut state = BatchState::default();
         let mut reserved = Reservation::default();
         for item in store.batch_items(run)? {
             match item.state {
@@ -174,7 +174,7 @@ impl BatchDesk {
         }
     }
 
-    fn write(&self, state: &mut DeskState) {
+    fn write(&self, state: &mut BatchState) {
         let settled: Vec<Key> = std::mem::take(&mut state.settled).into_iter().collect();
         let collected = std::mem::take(&mut state.collected);
         // In this order: a settled call may have been collected anew.
@@ -191,7 +191,7 @@ impl BatchDesk {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, DeskState> {
+    fn state(&self) -> MutexGuard<'_, BatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -25,7 +25,7 @@ use crate::budget::claim::{Charge, Claim, Funds};
 use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
-use crate::call::batch::{BatchDesk, Uncollected};
+use crate::call::batch::{CallBatcher, Uncollected};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
 use crate::call::settlement::{EndedCall, SettledCall, with_unit_vectors};
@@ -55,7 +55,7 @@ pub(crate) struct CallExecutor {
     pub(super) warned: Mutex<BTreeSet<String>>,
     call_log: Option<Arc<dyn CallLog>>,
     /// The calls that go by a batch API, if the run uses it.
-    pub batches: Option<BatchDesk>,
+    pub batches: Option<CallBatcher>,
     pool: Arc<ReservationPool>,
     made: AtomicU64,
     requests: AtomicU64,
@@ -82,7 +82,7 @@ pub(crate) struct CallExecutorInit {
     pub halt: Halt,
     pub privacy: Privacy,
     pub call_log: Option<Arc<dyn CallLog>>,
-    pub batches: Option<BatchDesk>,
+    pub batches: Option<CallBatcher>,
     pub concurrency: usize,
     /// Cells of the plan.
     pub cells: u64,
@@ -285,8 +285,8 @@ impl CallExecutor {
         let claim = Claim::new(Funds { budget, pool, ledger, stop, refusals }, self.charge(price), price);
         let batch = self.batches.as_ref().zip(self.batch_request(request, target));
         let made = match batch {
-            Some((desk, (model, request))) => {
-                match desk.exchange(key, (&self.providers, model, request), &claim).await {
+            Some((batcher, (model, request))) => {
+                match batcher.exchange(key, (&self.providers, model, request), &claim).await {
                     Ok(made) => Ok(made.map(|made| (made, None))),
                     Err(Uncollected::Refused(refusal)) => Err(refusal),
                     Err(Uncollected::Unreadable(error)) => {
@@ -365,8 +365,8 @@ impl CallExecutor {
             self.stop.fail(&error);
             return SettledCall::refusal(key, CallErrorCode::Cancelled, error.to_string());
         }
-        if let Some((desk, _)) = batch {
-            desk.settle(key);
+        if let Some((batcher, _)) = batch {
+            batcher.settle(key);
         }
         if let Some(error) = self.ledger.out_of_room() {
             // Answers that are under way are kept; no other call is made.

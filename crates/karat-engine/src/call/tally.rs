@@ -40,7 +40,7 @@ impl Tally {
         made.outcome
     }
 
-    /// Adds a call of the model that plays the user, and returns its answer. What it used is no part of the system's own.
+    /// Adds a call of the model that plays the user, and returns its answer. What it used is not part of the system's own.
     pub fn add_user(&mut self, made: SettledCall) -> Result<Arc<Reply>, CallError> {
         let user = self.facts.user.get_or_insert(StepCost { cost: Some(Money::ZERO), ..StepCost::default() });
         user.add(StepCost { usage: made.usage, cost: made.cost });

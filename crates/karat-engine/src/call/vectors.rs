@@ -39,7 +39,7 @@ type Vector = Arc<[f32]>;
 type VectorResult = Result<Vector, CallError>;
 
 /// The texts that cells wait for.
-pub(crate) struct VectorDesk {
+pub(crate) struct VectorBatcher {
     models: Vec<Arc<ModelSpec>>,
     /// Limit of one attempt, where the model has none of its own, and attempts after the first.
     limits: (Duration, u32),
@@ -50,13 +50,13 @@ pub(crate) struct VectorDesk {
     is_recorded: bool,
     /// True if nothing is held back: other runs wait for the cells that wait here.
     is_eager: AtomicBool,
-    state: Mutex<DeskState>,
+    state: Mutex<VectorState>,
     /// Tells waiting cells that a request may be due.
     changed: Notify,
 }
 
 #[derive(Default)]
-struct DeskState {
+struct VectorState {
     /// Workers that have not ended, and those that wait for vectors.
     workers: usize,
     waiting: usize,
@@ -80,7 +80,7 @@ struct TextBatch {
 }
 
 /// A worker of the run, from its start to its end.
-pub(crate) struct WorkerGuard<'a>(&'a VectorDesk);
+pub(crate) struct WorkerGuard<'a>(&'a VectorBatcher);
 
 impl Drop for WorkerGuard<'_> {
     fn drop(&mut self) {
@@ -93,7 +93,7 @@ impl Drop for WorkerGuard<'_> {
 }
 
 /// A cell that waits for vectors.
-struct WaitGuard<'a>(&'a VectorDesk);
+struct WaitGuard<'a>(&'a VectorBatcher);
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
@@ -101,8 +101,8 @@ impl Drop for WaitGuard<'_> {
     }
 }
 
-impl VectorDesk {
-    /// The desk of a plan; `None` if no scorer compares vectors.
+impl VectorBatcher {
+    /// The batcher of a plan; `None` if no scorer compares vectors.
     pub fn of(plan: &PlanHeader, keeps: bool, is_recorded: bool) -> Option<Self> {
         let models: Vec<Arc<ModelSpec>> = plan.embedders.iter().cloned().map(Arc::new).collect();
         (!models.is_empty()).then(|| Self {
@@ -132,7 +132,7 @@ impl VectorDesk {
         self.changed.notify_waiters();
     }
 
-    fn state(&self) -> MutexGuard<'_, DeskState> {
+    fn state(&self) -> MutexGuard<'_, VectorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -234,8 +234,12 @@ impl CallExecutor {
     ///
     /// # Errors
     /// The run was stopped, the budget is used up, or the model gives no usable vectors.
-    pub async fn cell_vectors(&self, desk: &VectorDesk, texts: &EmbeddingTexts) -> Result<CellVectors, CellError> {
-        let found = desk.models.iter().enumerate().find(|(_, model)| model.id == texts.model);
+    pub async fn cell_vectors(
+        &self,
+        batcher: &VectorBatcher,
+        texts: &EmbeddingTexts,
+    ) -> Result<CellVectors, CellError> {
+        let found = batcher.models.iter().enumerate().find(|(_, model)| model.id == texts.model);
         let (at, model) = found.ok_or_else(|| CallError {
             code: CallErrorCode::Unsupported,
             message: format!("model {}: it is not part of the plan; this is a bug in karat", texts.model),
@@ -244,10 +248,10 @@ impl CallExecutor {
         let all = || std::iter::once(&texts.output).chain(&texts.references);
         let known = all().map(|text| {
             let key = vector_key(model, texts.dimensions, text);
-            let has_call = desk.is_recorded && self.paid.is_unreported(call_key(owner_of(key), &AskId::new("0")));
-            desk.look_up(self, ((at, texts.dimensions), key), text, has_call)
+            let has_call = batcher.is_recorded && self.paid.is_unreported(call_key(owner_of(key), &AskId::new("0")));
+            batcher.look_up(self, ((at, texts.dimensions), key), text, has_call)
         });
-        let mut vectors = self.wait_for(desk, known.collect::<Result<_, _>>()?).await?.into_iter();
+        let mut vectors = self.wait_for(batcher, known.collect::<Result<_, _>>()?).await?.into_iter();
         let tokens: usize = all().map(|text| Tokenizer::plan().count(text)).sum();
         let usage = Usage { input_tokens: tokens as u64, ..Usage::default() };
         let cost = StepCost { usage, cost: model.price.cost(&usage) };
@@ -256,7 +260,7 @@ impl CallExecutor {
     }
 
     /// Waits for vectors, and sends requests that are due in the meantime.
-    async fn wait_for(&self, desk: &VectorDesk, known: Vec<KnownOrWaiting>) -> Result<Vec<Vector>, CallError> {
+    async fn wait_for(&self, batcher: &VectorBatcher, known: Vec<KnownOrWaiting>) -> Result<Vec<Vector>, CallError> {
         let gone = || CallError {
             code: CallErrorCode::Cancelled,
             message: "the run was stopped before this text had its vector".to_owned(),
@@ -273,14 +277,14 @@ impl CallExecutor {
         if is_complete {
             return results.await.into_iter().collect();
         }
-        desk.state().waiting += 1;
-        let _waiting = WaitGuard(desk);
+        batcher.state().waiting += 1;
+        let _waiting = WaitGuard(batcher);
         loop {
-            let mut changed = pin!(desk.changed.notified());
-            // Before the look at the desk, so that no change is missed.
+            let mut changed = pin!(batcher.changed.notified());
+            // Before the look at the batcher, so that no change is missed.
             changed.as_mut().enable();
-            if let Some(batch) = desk.take_due() {
-                self.send_texts(desk, batch).await;
+            if let Some(batch) = batcher.take_due() {
+                self.send_texts(batcher, batch).await;
                 continue;
             }
             tokio::select! {
@@ -294,10 +298,10 @@ impl CallExecutor {
 
     /// Asks for the vectors of some texts. After a failure that one of them may cause, each half is asked for by itself, so
     /// that one text costs no other its vector. Many failures in a row are the server's: then the rest is not asked for.
-    async fn send_texts(&self, desk: &VectorDesk, batch: TextBatch) {
+    async fn send_texts(&self, batcher: &VectorBatcher, batch: TextBatch) {
         let (at, dimensions) = batch.kind;
-        let model = &desk.models[at];
-        let (timeout, retries) = desk.limits;
+        let model = &batcher.models[at];
+        let (timeout, retries) = batcher.limits;
         let target = Target {
             who: format!("vectors of {}", model.id).into(),
             model: Some(model.clone()),
@@ -322,7 +326,7 @@ impl CallExecutor {
             let request = ChatRequest::of_texts(texts.iter().map(|(_, text)| &**text), dimensions);
             let key = call_key(owner, &AskId::new(asked.to_string()));
             asked += 1;
-            let made = self.vectors_of((owner, key), &Request::Chat(request), &keys, (target, desk.keeps)).await;
+            let made = self.vectors_of((owner, key), &Request::Chat(request), &keys, (target, batcher.keeps)).await;
             failed_in_a_row = if made.is_ok() { 0 } else { failed_in_a_row + 1 };
             match made {
                 Ok(vectors) => {
@@ -332,17 +336,17 @@ impl CallExecutor {
                         status: None,
                     };
                     let usable = |vector: Vec<f32>| (!vector.is_empty()).then(|| vector.into()).ok_or_else(unusable);
-                    keys.iter().zip(vectors).for_each(|(key, vector)| desk.deliver(*key, &usable(vector)));
+                    keys.iter().zip(vectors).for_each(|(key, vector)| batcher.deliver(*key, &usable(vector)));
                 }
                 Err(error) if may_be_of_one(error.code) && texts.len() > 1 && failed_in_a_row < patience => {
                     let second = texts.split_off(texts.len() / 2);
                     parts.extend([second, texts]);
                 }
                 Err(error) => {
-                    keys.iter().for_each(|key| desk.deliver(*key, &Err(error.clone())));
+                    keys.iter().for_each(|key| batcher.deliver(*key, &Err(error.clone())));
                     if failed_in_a_row >= patience {
                         let rest = parts.drain(..).flatten();
-                        rest.for_each(|(key, _)| desk.deliver(key, &Err(error.clone())));
+                        rest.for_each(|(key, _)| batcher.deliver(key, &Err(error.clone())));
                     }
                 }
             }

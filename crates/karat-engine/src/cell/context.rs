@@ -10,7 +10,7 @@ use karat_types::{CellError, JudgmentRecord, Key, Money, PlanHeader};
 
 use crate::EngineError;
 use crate::call::executor::CallExecutor;
-use crate::call::vectors::VectorDesk;
+use crate::call::vectors::VectorBatcher;
 use crate::cell::step_outcome::StepResult;
 use crate::control::single_flight::SingleFlight;
 use crate::control::stop::Stop;
@@ -26,7 +26,7 @@ pub(crate) struct RunContext {
     pub ledger: Arc<Ledger>,
     pub calls: CallExecutor,
     /// The texts that scorers compare by vectors, if any does.
-    pub vectors: Option<VectorDesk>,
+    pub vectors: Option<VectorBatcher>,
     pub steps: SingleFlight<StepResult>,
     pub judgments: SingleFlight<Arc<JudgmentRecord>>,
     /// Other runs on the same store.
@@ -64,7 +64,7 @@ impl RunContext {
 
     /// Lets no cell wait for the texts of others: other runs may wait for its leases.
     pub fn stop_collecting_texts(&self) {
-        self.vectors.iter().for_each(VectorDesk::stop_collecting);
+        self.vectors.iter().for_each(VectorBatcher::stop_collecting);
     }
 
     /// Finds the result of a key. If there is none and other runs are present, takes the lease of the key and looks

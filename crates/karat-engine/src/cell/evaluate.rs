@@ -305,10 +305,10 @@ impl RunContext {
         ready: &ReadyScorer,
         texts: &EmbeddingTexts,
     ) -> Result<(Score, Option<StepCost>), CellError> {
-        let Some(desk) = &self.vectors else {
+        let Some(batcher) = &self.vectors else {
             return Ok((Score::unscored("no model of the plan makes vectors; this is a bug in karat"), None));
         };
-        match self.calls.cell_vectors(desk, texts).await {
+        match self.calls.cell_vectors(batcher, texts).await {
             Ok(CellVectors { output, references, cost }) => {
                 let references: Vec<&[f32]> = references.iter().map(|vector| &**vector).collect();
                 Ok((ready.scorer.compare(&output, &references), Some(cost)))

@@ -86,7 +86,7 @@ impl<'a> RunningCall<'a> {
             state.since = Instant::now();
         }
         state.calls += 1;
-        // A limit that the clock cannot represent is no limit.
+        // A limit that the clock cannot represent is not a limit.
         let end = state.since.checked_add(state.left).unwrap_or_else(|| state.since + NO_DEADLINE);
         Self { time, end }
     }

@@ -31,7 +31,7 @@ impl Privacy {
     pub fn of(plan: &PlanHeader) -> Result<Self, EngineError> {
         let spec = &plan.privacy;
         let redactor = Redactor::of(spec).map_err(|(name, problem)| {
-            EngineError::Plan(format!("the pattern `{name}` of `privacy` is no regular expression: {problem}"))
+            EngineError::Plan(format!("the pattern `{name}` of `privacy` is not a regular expression: {problem}"))
         })?;
         let meters = plan.variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.meter.as_ref());
         let known = meters.flat_map(|meter| meter.latency_ms.keys().chain(meter.prices.keys())).cloned().collect();
@@ -71,7 +71,7 @@ impl Privacy {
         }
     }
 
-    /// A redacted error: it may quote text that is no value of an output, such as the names of members.
+    /// A redacted error: it may quote text that is not a value of an output, such as the names of members.
     pub fn error(&self, error: &CellError) -> CellError {
         CellError { message: self.text(error.message.clone()), code: error.code.clone() }
     }
@@ -213,7 +213,7 @@ mod tests {
     fn reasons_that_quote_nothing_are_kept() {
         let said = |score: Score| strip_scores(vec![(0, score)]).remove(0).1;
         assert_eq!(said(Score::not_applicable("no reference")), Score::not_applicable("no reference"));
-        assert_eq!(said(Score::not_applicable(format!("{} is no number", "Ada"))), Score::not_applicable(NOT_KEPT));
+        assert_eq!(said(Score::not_applicable(format!("{} is not a number", "Ada"))), Score::not_applicable(NOT_KEPT));
         assert_eq!(said(Score::value_because(0.0, "the answer says Ada")), Score::value(0.0));
         assert_eq!(said(Score::unscored("Ada")), Score::unscored(NOT_KEPT));
     }

@@ -250,7 +250,7 @@ fn row_name(id: String, row: &Value, trial: Option<&Path>) -> Result<Option<RowN
     let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(number);
     match number.filter(is_whole) {
         Some(number) => Ok(Some((id, Some(number as u32)))),
-        None => Err(format!("the number of the trial at `{path}` is {written}, which is no whole number")),
+        None => Err(format!("the number of the trial at `{path}` is {written}, which is not a whole number")),
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
                 "{\"id\": \"a\", \"t\": 1}\n{\"id\": \"b\", \"t\": \"first\"}\n",
                 "rows.jsonl:2: the number of the trial at",
             ),
-            ("{\"id\": \"a\", \"t\": 1}\n{\"id\": \"b\", \"t\": 1.5}\n", "which is no whole number"),
+            ("{\"id\": \"a\", \"t\": 1}\n{\"id\": \"b\", \"t\": 1.5}\n", "which is not a whole number"),
         ] {
             for id in ["a", "b"] {
                 let error = read(broken, id, Some(1)).unwrap_err();

@@ -43,6 +43,6 @@ impl JoinedRows for CellRows<'_> {
         })?;
         half_characters::value(&json::nan_as_null(&reply.text))
             .map(|read| read.value)
-            .map_err(|error| format!("reading {path}: the row is no JSON: {error}"))
+            .map_err(|error| format!("reading {path}: the row is not JSON: {error}"))
     }
 }

@@ -11,11 +11,11 @@ use karat_types::{CachePolicy, Clock, Event, Moment, Money, Observer, PlanHeader
 use crate::EngineError;
 use crate::budget::limits::Budget;
 use crate::budget::service_costs::ServiceCosts;
-use crate::call::batch::BatchDesk;
+use crate::call::batch::CallBatcher;
 use crate::call::executor::CallExecutor;
 use crate::call::log::CallLog;
 use crate::call::paid::PaidReplies;
-use crate::call::vectors::VectorDesk;
+use crate::call::vectors::VectorBatcher;
 use crate::cell::context::RunContext;
 use crate::control::halt::Halt;
 use crate::control::refusals::RefusingTarget;
@@ -108,9 +108,9 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let elsewhere = oldest.map(|oldest| job.store.paid_elsewhere(&job.run, oldest)).transpose()?;
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let earlier = account.spending.committed_total();
-    let batches = job.batch.then(|| BatchDesk::load(job.store.clone(), &job.run)).transpose()?;
+    let batches = job.batch.then(|| CallBatcher::load(job.store.clone(), &job.run)).transpose()?;
     // The reservations of calls in batches are open on disk, and settled by this part of the run.
-    let batched = batches.as_ref().map(BatchDesk::reserved_amount).unwrap_or_default();
+    let batched = batches.as_ref().map(CallBatcher::reserved_amount).unwrap_or_default();
     let committed = Reservation {
         calls: earlier.calls.saturating_sub(batched.calls),
         upper: (earlier.upper - batched.upper).max(Money::ZERO),
@@ -161,7 +161,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         systems: systems.clone(),
         ledger: ledger.clone(),
         calls,
-        vectors: VectorDesk::of(&plan, systems.privacy.keeps_content(), job.providers.is_recorded()),
+        vectors: VectorBatcher::of(&plan, systems.privacy.keeps_content(), job.providers.is_recorded()),
         steps: SingleFlight::new(),
         judgments: SingleFlight::new(),
         peers: PeerRuns::new(store_lease, call),
@@ -207,7 +207,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     services.stop().await;
     job.providers.end_programs().await;
     let batched = match &context.calls.batches {
-        Some(desk) => desk.finish()?,
+        Some(batcher) => batcher.finish()?,
         None => 0,
     };
     let refusing = context.calls.refusals.refusing_targets(context.calls.is_budget_stopped());

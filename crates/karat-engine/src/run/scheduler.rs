@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::EngineError;
-use crate::call::vectors::{VectorDesk, WAITING_WORKERS};
+use crate::call::vectors::{VectorBatcher, WAITING_WORKERS};
 use crate::cell::context::RunContext;
 use crate::plan::systems::Systems;
 use crate::rows::row::Row;
@@ -55,7 +55,7 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
         let work = Arc::new(Mutex::new(receiver));
         let cells_of_group = plan.row_count().saturating_mul(cells.len() as u64);
         let count = cells_of_group.min(workers_per_group as u64);
-        context.vectors.iter().for_each(|desk| desk.expect_workers(count as usize));
+        context.vectors.iter().for_each(|batcher| batcher.expect_workers(count as usize));
         for _ in 0..count {
             workers.spawn(worker(context.clone(), queue_entry.clone(), work.clone(), finished_sender.clone()));
         }
@@ -105,7 +105,7 @@ async fn worker(
     cells: Arc<Mutex<mpsc::Receiver<CellWork>>>,
     finished: mpsc::Sender<FinishedCell>,
 ) {
-    let _counted = context.vectors.as_ref().map(VectorDesk::worker);
+    let _counted = context.vectors.as_ref().map(VectorBatcher::worker);
     loop {
         // Before a cell is taken, so that cells are made in plan order whichever worker is admitted first.
         if let Some(queue_entry) = &mut queue_entry {

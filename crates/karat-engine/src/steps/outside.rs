@@ -237,7 +237,7 @@ impl OutsideMachine {
     }
 
     /// Reads an answer without `parse`: as JSON if it is an object or a list, else as text. `take` and `meter` need
-    /// JSON. An answer that was to be JSON and is broken is no text, and neither is a service's page.
+    /// JSON. An answer that was to be JSON and is broken is not text, and neither is a service's page.
     fn read_untyped(&self, text: &str) -> Result<(Value, Option<Note>), String> {
         const IF_MEANT: &str = "if that is the answer, `parse: { as: text }` takes it as a text";
         match exact_json(text) {
@@ -248,7 +248,7 @@ impl OutsideMachine {
                 Err(format!("it is a page of HTML; it begins {begin:?}; {IF_MEANT}"))
             }
             _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok((Value::from(text), None)),
-            Ok(_) => Err("it is no JSON object, so `take` and `meter` find nothing in it".to_owned()),
+            Ok(_) => Err("it is not a JSON object, so `take` and `meter` find nothing in it".to_owned()),
             Err(problem) => Err(problem),
         }
     }
@@ -326,7 +326,7 @@ mod tests {
             for action in [&http, &command] {
                 let error = read(action.clone(), Value::Null, broken).unwrap_err();
                 assert!(
-                    error.starts_with("malformed: step `ask`: the answer cannot be read: it is no JSON"),
+                    error.starts_with("malformed: step `ask`: the answer cannot be read: it is not JSON"),
                     "{error}"
                 );
                 assert!(error.ends_with("`parse: { as: text }` takes it as a text"), "{error}");

@@ -107,7 +107,7 @@ impl Parser {
         let meant = Ladder::new(Expectation::Any).choose(text, |value| self.fits(value));
         let Meant { found, choice } = meant.map_err(|error| ParseFailure(error.to_string()))?;
         let repaired =
-            (found.rung == Rung::Repaired).then(|| "the reply was no valid JSON and was repaired".to_owned());
+            (found.rung == Rung::Repaired).then(|| "the reply was not a valid JSON and was repaired".to_owned());
         let text = [repaired, choice].into_iter().flatten().collect::<Vec<_>>().join("; ");
         let note = (!text.is_empty()).then_some(Note { kind: NoteKind::Lenient, text, count: 1 });
         Ok((found.value, note))
@@ -122,7 +122,7 @@ pub(super) fn exact_json(text: &str) -> Result<(Value, Option<Note>), String> {
             "" => "it is empty".to_owned(),
             text => {
                 let begin: String = text.chars().take(80).collect();
-                format!("it is no JSON ({error}); it begins {begin:?}")
+                format!("it is not JSON ({error}); it begins {begin:?}")
             }
         }
     })
@@ -230,10 +230,10 @@ mod tests {
         assert!(Parser::new(&spec).unwrap().read(cut).is_ok());
         let exact = Parser::new(&spec).unwrap().exact();
         let failure = exact.read(cut).unwrap_err().0;
-        assert!(failure.starts_with("it is no JSON (EOF while parsing a value at line 1 column 18)"), "{failure}");
+        assert!(failure.starts_with("it is not JSON (EOF while parsing a value at line 1 column 18)"), "{failure}");
         assert_eq!(exact.read("\u{feff}[1]").unwrap().0, json!([1]));
         assert_eq!(exact.read(" ").unwrap_err().0, "it is empty");
-        // F7: half a character is no reason to throw an answer away.
+        // F7: half a character is not a reason to throw an answer away.
         let (value, note) = exact.read(r#"{"a": "\ud83d"}"#).unwrap();
         assert_eq!((value, note.map(|note| note.kind)), (json!({"a": "\u{fffd}"}), Some(NoteKind::Lenient)));
         assert!(exact.read(&"[".repeat(1000)).unwrap_err().0.contains("recursion limit"));

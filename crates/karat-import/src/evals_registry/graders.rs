@@ -97,7 +97,7 @@ impl Grader {
             if SAMPLING.contains(&arg) {
                 draft.report.note(path, format!("`{arg}` belongs to a call: write it under `parameters` of the model"));
             } else {
-                draft.report.drop(Lost::new(arg, "is no argument of this class").at(format!("{path}.{arg}"), 0));
+                draft.report.drop(Lost::new(arg, "is not an argument of this class").at(format!("{path}.{arg}"), 0));
             }
         }
         if *self == Self::Translate {

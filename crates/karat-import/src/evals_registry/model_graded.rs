@@ -56,7 +56,7 @@ impl ModelGraded {
         if !is_usual {
             return Err(lost("compares the outputs for two inputs of a row").instead("a rubric with `versus: all`"));
         }
-        let prompt = prompt(specification.get("prompt")).ok_or_else(|| lost("has a prompt that is no text"))?;
+        let prompt = prompt(specification.get("prompt")).ok_or_else(|| lost("has a prompt that is not text"))?;
         let arguments = eval.args.get("modelgraded_spec_args").and_then(Value::as_object);
         let pieces = pieces(&prompt, arguments).ok_or_else(|| lost("has a prompt whose braces have no end"))?;
         if !pieces.iter().skip(1).step_by(2).any(|name| name == COMPLETION) {
@@ -187,7 +187,7 @@ fn choices(specification: &Map<String, Value>) -> Result<(Map<String, Value>, Sc
         }
         Some(Value::String(text)) => text.chars().map(String::from).collect(),
         Some(Value::Array(list)) => list.iter().filter_map(|choice| choice.as_str().map(str::to_owned)).collect(),
-        _ => return Err(lost("is no list of choices")),
+        _ => return Err(lost("is not a list of choices")),
     };
     if strings.len() < 2 {
         return Err(lost("has less than two choices"));

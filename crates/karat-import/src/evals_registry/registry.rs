@@ -48,7 +48,7 @@ pub(crate) fn is_registry_file(source: &Source) -> bool {
 
 impl<'a> Registry<'a> {
     /// # Errors
-    /// A file that is no YAML, or holds no eval.
+    /// A file that is not YAML, or holds no eval.
     pub fn read(source: &'a Source) -> Result<Self, ImportError> {
         let file = source.path().to_owned();
         let content = source.yaml(&file)?;

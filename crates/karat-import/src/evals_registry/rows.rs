@@ -108,7 +108,7 @@ fn read_row(
 ) -> Result<EvalRow, String> {
     let row: Value = serde_json::from_str(line.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("is not valid JSON: {error}"))?;
-    let Value::Object(mut members) = row else { return Err("is no object".to_owned()) };
+    let Value::Object(mut members) = row else { return Err("is not an object".to_owned()) };
     let input = members.shift_remove("input").filter(|input| !input.is_null()).ok_or("has no `input`")?;
     let input = match input {
         Value::Array(messages) => {
@@ -166,7 +166,7 @@ fn message(value: &Value, file: &str, report: &mut ImportReport) -> Result<Value
     let content = match content.ok_or("has a message without a text")? {
         Value::Array(parts) => {
             let texts: Option<Vec<&str>> = parts.iter().map(|part| part.get("text").unwrap_or(part).as_str()).collect();
-            json!(texts.ok_or("has a message with parts that are no text")?.join("\n"))
+            json!(texts.ok_or("has a message with parts that are not text")?.join("\n"))
         }
         text => text.clone(),
     };

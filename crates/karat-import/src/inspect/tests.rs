@@ -184,7 +184,7 @@ fn unfinished_logs_are_read_and_said() {
     let outputs = imported.rows("data/outputs/m.jsonl");
     assert_eq!(outputs.iter().map(|row| row["id"].as_str().unwrap()).collect::<Vec<_>>(), ["a", "b", "a"]);
     let step = &imported.suite()["variants"]["m"][0]["recorded"];
-    assert_eq!([&step["missing"], &step["trial"]], ["skip", "trial"], "a missing output is no error");
+    assert_eq!([&step["missing"], &step["trial"]], ["skip", "trial"], "a missing output is not an error");
     let empty = archive(&[Member::json("_journal/start.json", &start)]);
     let error = import_log("log.eval", &empty).err().unwrap();
     assert!(error.to_string().contains("no finished sample"), "{error}");
@@ -357,7 +357,7 @@ fn epochs_are_reduced_as_in_the_logs() {
     assert_eq!(figures(&imported), [("m#2", "given_s", 1.0)]);
 }
 
-/// IO-01, IO-07: files that are no logs, or damaged, are refused with the place and advice.
+/// IO-01, IO-07: files that are not logs, or damaged, are refused with the place and advice.
 #[test]
 fn bad_files_are_refused() {
     let whole = fs::read(fixture("inspect/capitals-zstd.eval")).unwrap();
@@ -424,7 +424,7 @@ fn huge_epochs_are_refused() {
     assert!(error.contains("has the trial 4000000000 of `a`; expected at most 10000"), "{error}");
 }
 
-/// F95: a metadata key that is null throughout is no column of slices; without a target nothing is computed again.
+/// F95: a metadata key that is null throughout is not a column of slices; without a target nothing is computed again.
 #[test]
 fn null_metadata_and_absent_targets_are_read() {
     let log = json!({"version": 3, "status": "success",

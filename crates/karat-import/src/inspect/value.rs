@@ -25,7 +25,7 @@ pub(super) fn read_value(value: &Value) -> ScoreValue {
     }
 }
 
-/// A value that is no list or object; `None` of a text without a number, and of those.
+/// A value that is not a list or object; `None` of a text without a number, and of those.
 fn scalar(value: &Value) -> Option<Value> {
     let text = match value {
         Value::String(text) => text,

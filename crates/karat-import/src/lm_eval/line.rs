@@ -19,7 +19,7 @@ pub(super) struct Line {
 
 impl Line {
     /// # Errors
-    /// A value that is no line of samples.
+    /// A value that is not a line of samples.
     pub fn of(line: Value) -> Result<Self, String> {
         let doc_id = line.get("doc_id").and_then(Value::as_u64).ok_or("has no whole number `doc_id`")?;
         if !line.get("filtered_resps").is_some_and(Value::is_array) {

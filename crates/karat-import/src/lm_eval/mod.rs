@@ -168,7 +168,7 @@ fn add_figures(results: &ResultsFile, variant: usize, recording: &Recording, dra
             let name = score_name(&task.name, metric, filter);
             let path = format!("results.{}[\"{metric},{filter}\"]", task.name);
             if !task.is_mean(metric) {
-                draft.report.note(path, "is no mean over the documents, and is not compared");
+                draft.report.note(path, "is not a mean over the documents, and is not compared");
             } else if let Some(metric) = recording.scorer_id(&name) {
                 let variant = recording.variant_id(variant).to_owned();
                 draft.report.figures.push(Figure { path, variant, metric, value: *value });

@@ -86,8 +86,11 @@ fn read_file(source: &Source, path: &Path) -> Result<ResultsFile, ImportError> {
 }
 
 fn no_results(path: &Path) -> ImportError {
-    ImportError::new(path.display(), "is no results file of lm-eval: expected an object with `results` and `configs`")
-        .with_hint("name the `results_DATE.json` that lm-eval wrote, or its folder")
+    ImportError::new(
+        path.display(),
+        "is not a results file of lm-eval: expected an object with `results` and `configs`",
+    )
+    .with_hint("name the `results_DATE.json` that lm-eval wrote, or its folder")
 }
 
 /// A figure `METRIC,FILTER`; errors of figures are none.

@@ -59,7 +59,7 @@ fn repeats_are_trials() {
     assert!(imported.notes()[0].contains("are trials"), "{:?}", imported.notes());
 }
 
-/// IO-08: a figure that is no mean is not compared, and a task without samples is noted.
+/// IO-08: a figure that is not a mean is not compared, and a task without samples is noted.
 #[test]
 fn other_figures_are_noted() {
     let results = json!({
@@ -74,13 +74,13 @@ fn other_figures_are_noted() {
     assert_eq!(imported.rows("data/outputs/org-model.jsonl")[0]["scores"], json!({"t.m.none": null}));
 }
 
-/// IO-01, IO-08: files that are no results are refused with the place and what is expected.
+/// IO-01, IO-08: files that are not results are refused with the place and what is expected.
 #[test]
 fn bad_files_are_refused() {
     let results = json!({"results": {"t": {}}});
     let cases = [
-        (json!([]), vec![], "is no results file of lm-eval"),
-        (json!({"a": 1}), vec![], "is no results file of lm-eval"),
+        (json!([]), vec![], "is not a results file of lm-eval"),
+        (json!({"a": 1}), vec![], "is not a results file of lm-eval"),
         (
             results.clone(),
             vec![line(0, "none", "a", json!(1)), json!({"doc_id": 1})],

@@ -29,7 +29,7 @@ pub(super) fn parameters(settings: &Value, path: &str, samples: u64, draft: &mut
     parameters
 }
 
-/// The messages of a criterion or prompt: role and text. `None` if a part is no text.
+/// The messages of a criterion or prompt: role and text. `None` if a part is not text.
 pub(super) fn messages(input: &Value, key: &str) -> Option<Vec<(String, String)>> {
     list_at(input, key)
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn messages(input: &Value, key: &str) -> Option<Vec<(String, String)>
         .collect()
 }
 
-/// The text of a message's content; `None` if a part is no text.
+/// The text of a message's content; `None` if a part is not text.
 pub(super) fn message_text(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),

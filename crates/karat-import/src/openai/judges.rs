@@ -81,7 +81,7 @@ struct JudgePrompt {
 impl JudgePrompt {
     fn of(criterion: &Value, kind: &str, rows: &Rows) -> Result<Self, Lost> {
         let messages = messages(criterion, "input")
-            .ok_or_else(|| Lost::new(kind, "its messages hold parts that are no text, and a rubric shows texts"))?;
+            .ok_or_else(|| Lost::new(kind, "its messages hold parts that are not text, and a rubric shows texts"))?;
         let mut show = Map::new();
         let mut texts = [Vec::new(), Vec::new()];
         for (role, text) in &messages {

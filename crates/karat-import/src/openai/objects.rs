@@ -27,7 +27,7 @@ pub(super) struct Run {
     pub items: Vec<Value>,
 }
 
-/// The reason why a value is not taken; `None` if it is no object of the API.
+/// The reason why a value is not taken; `None` if it is not an object of the API.
 type Problem = Option<String>;
 
 impl Objects {

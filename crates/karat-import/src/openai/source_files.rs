@@ -46,7 +46,7 @@ pub(super) fn read(source: &Source, draft: &mut Draft<'_>) -> Result<Files, Impo
     }
     read_row_files(source, &mut objects)?;
     for (object, count) in &objects.unknown {
-        draft.report.note(object.clone(), format!("is no part of an eval, and is left out {count} times"));
+        draft.report.note(object.clone(), format!("is not part of an eval, and is left out {count} times"));
     }
     Ok(Files::Objects(objects))
 }

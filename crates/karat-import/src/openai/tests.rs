@@ -277,7 +277,7 @@ fn runs_without_outputs_are_noted_beside_others() {
     assert_eq!(imported.dropped(), [("output_item", "runs[0].output_items[*]", 1)]);
 }
 
-/// IO-01, IO-05: files that are no evals are refused with the place and advice.
+/// IO-01, IO-05: files that are not evals are refused with the place and advice.
 #[test]
 fn bad_files_are_refused() {
     let two = json!([{"object": "eval", "id": "a"}, {"object": "eval", "id": "b"}]).to_string();

@@ -53,7 +53,7 @@ pub(super) fn matching(source: &Source, from: &Path, name: &str) -> Result<Vec<P
     let pattern = format!("{}/{name}", glob::Pattern::escape(&folder.display().to_string()));
     let pattern = if folder.as_os_str().is_empty() { name.to_owned() } else { pattern };
     let problem = |why: String| ImportError::new(from.display(), format!("names the files `{name}`, {why}"));
-    let found = glob::glob(&pattern).map_err(|error| problem(format!("which is no pattern: {error}")))?;
+    let found = glob::glob(&pattern).map_err(|error| problem(format!("which is not a pattern: {error}")))?;
     let mut files = Vec::new();
     for path in found.flatten().filter(|path| path.is_file()) {
         let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();

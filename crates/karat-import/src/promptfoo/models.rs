@@ -176,7 +176,7 @@ impl Model {
             None => model_by_name(&named),
         };
         let (provider, name) = known.ok_or_else(|| {
-            Refusal::new("is no model that a suite can ask by name")
+            Refusal::new("is not a model that a suite can ask by name")
                 .instead("`provider: openai-compatible` with its `base_url`, if it speaks OpenAI's protocol")
         })?;
         let path = format!("{path}.config");
@@ -276,7 +276,7 @@ impl Model {
                     Refusal::new("belongs to the prompt here").instead("`tools` and `tool_choice` of the prompt");
                 report.drop(refusal.of_all(&format!("{path}.{key}"), key));
             }
-            _ => report.drop(Refusal::new("is no setting of a model here").of_all(&format!("{path}.{key}"), key)),
+            _ => report.drop(Refusal::new("is not a setting of a model here").of_all(&format!("{path}.{key}"), key)),
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use karat_text::template::{Context, Template};
 use serde_json::{Map, Value, json};
 
-/// Columns of a row that are no variables.
+/// Columns of a row that are not variables.
 const RESERVED: [&str; 4] = ["id", "assert", "metadata", "only"];
 
 /// The variable with the earlier prompts and outputs of a conversation.

@@ -58,7 +58,7 @@ pub(super) fn drop_unknown_keys(path: &str, map: &Map<String, Value>, known: &[&
         let refusal = match key.as_str() {
             "rubricPrompt" => rubric_prompt(),
             "storeOutputAs" => Refusal::new("hands an output to later tests, and rows are independent"),
-            _ => Refusal::new("is no key that this version knows"),
+            _ => Refusal::new("is not a key that this version knows"),
         };
         report.drop(refusal.of_all(&format!("{path}.{key}"), key));
     }

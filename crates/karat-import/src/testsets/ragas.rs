@@ -21,7 +21,7 @@ const LISTS: [(&str, &str); 4] = [
     ("reference_context_ids", "reference_context_ids"),
 ];
 
-/// Columns with texts, which are no scores even where all of them are numbers.
+/// Columns with texts, which are not scores even where all of them are numbers.
 const TEXTS: [&str; 4] = ["user_input", "response", "reference", "rubrics"];
 
 const RETRIEVED_IDS: &str = "retrieved_context_ids";

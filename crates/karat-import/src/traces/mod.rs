@@ -49,7 +49,7 @@ struct FileRows {
     rows: Vec<TracedRow>,
     /// Spans that cannot be rows: their ids and why.
     rejected: Vec<(String, String)>,
-    /// Spans that are no calls of models.
+    /// Spans that are not calls of models.
     others: usize,
     /// Parts that no row has, and why.
     lost: Vec<(String, String)>,
@@ -87,7 +87,7 @@ pub(crate) fn import(source: &Source, per: TraceRows, draft: &mut Draft<'_>) -> 
     }
     file.notes.iter().for_each(|note| draft.report.note(source.name(), note.as_str()));
     if file.others > 0 {
-        draft.report.note(source.name(), format!("{} spans are no calls of models", file.others));
+        draft.report.note(source.name(), format!("{} spans are not calls of models", file.others));
     }
     draft.suite.name = valid_id(&source.stem(), "traces");
     draft.suite.about = format!("Calls that applications reported, {}", crate::text::escape::literal(&source.name()));

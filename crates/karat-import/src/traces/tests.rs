@@ -140,7 +140,7 @@ fn bad_files_are_refused() {
     }
 }
 
-/// F89: a download of Langfuse wraps the trace; a trace that is no row is named, and the others stay.
+/// F89: a download of Langfuse wraps the trace; a trace that is not a row is named, and the others stay.
 #[test]
 fn downloads_of_langfuse_are_read() {
     let generation = json!({"id": "o1", "traceId": "t1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00.000Z",

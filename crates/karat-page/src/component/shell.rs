@@ -50,7 +50,7 @@ pub struct Document {
     /// Name for tests, such as `page-run`.
     pub name: String,
     /// The way from the start page to this one.
-    pub crumbs: Vec<NavLink>,
+    pub breadcrumbs: Vec<NavLink>,
     /// The sections of the page.
     pub sections: Vec<NavLink>,
     /// Keys that act on this page beside the common ones, and what they do.
@@ -102,7 +102,7 @@ impl Document {
             title: title.into(),
             lead: None,
             name: name.into(),
-            crumbs: Vec::new(),
+            breadcrumbs: Vec::new(),
             sections: Vec::new(),
             keys: Vec::new(),
             body,
@@ -195,7 +195,7 @@ impl Document {
                     k-keys { (self.key_list()) }
                     k-theme {}
                 }
-                @if !self.crumbs.is_empty() { nav.path aria-label="Path" { ol.crumbs { @for it in &self.crumbs { (crumb(it)) } } } }
+                @if !self.breadcrumbs.is_empty() { nav.path aria-label="Path" { ol.crumbs { @for it in &self.breadcrumbs { (breadcrumb(it)) } } } }
             }
         }
     }
@@ -210,7 +210,7 @@ impl Document {
     }
 }
 
-fn crumb(crumb: &NavLink) -> Markup {
+fn breadcrumb(crumb: &NavLink) -> Markup {
     html! {
         li {
             @if crumb.is_current { span aria-current="page" { (line(&crumb.text)) } }

@@ -39,7 +39,10 @@ pub fn style_page() -> Document {
     let body = html! { @for (id, title, content) in &sections { (section(id, title, None, content)) } };
     Document {
         lead: Some("Every component and every chart in every state, with made-up data.".to_owned()),
-        crumbs: vec![NavLink::new("Runs", "#main"), NavLink { is_current: true, ..NavLink::new("Style", "#main") }],
+        breadcrumbs: vec![
+            NavLink::new("Runs", "#main"),
+            NavLink { is_current: true, ..NavLink::new("Style", "#main") },
+        ],
         sections: links,
         foot: Some("Made-up data.".to_owned()),
         ..Document::new("page-style", "Style", body)

@@ -1,4 +1,4 @@
-//! Components beside blocks, and blocks that are no charts.
+//! Components beside blocks, and blocks that are not charts.
 
 use maud::{Markup, html};
 

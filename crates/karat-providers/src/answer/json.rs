@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::answer::excerpt::{SHOWN, quote};
 
-/// A body of JSON with U+FFFD in place of half characters and of bytes that are no text.
+/// A body of JSON with U+FFFD in place of half characters and of bytes that are not text.
 pub(crate) fn mended_body(body: &[u8]) -> Cow<'_, [u8]> {
     let whole = half_characters::mend(body);
     match std::str::from_utf8(&whole) {

@@ -43,7 +43,7 @@ fn moment(date: &str) -> Option<Timestamp> {
 }
 
 /// The wait that the body of a refusal names. The words of a reply are none: only an error's own are read, or a whole body
-/// that is no JSON, if `is_refused` says that the answer's status is one of an error.
+/// that is not JSON, if `is_refused` says that the answer's status is one of an error.
 pub(crate) fn wait_in_body(body: &[u8], is_refused: bool) -> Option<Duration> {
     let Ok(json) = serde_json::from_slice::<Value>(without_bom(body)) else {
         return is_refused.then(|| wait_in_text(&String::from_utf8_lossy(body))).flatten();

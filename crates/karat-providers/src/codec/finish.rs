@@ -203,7 +203,7 @@ pub(crate) fn embedded_error(error: &Value) -> UnreadableReply {
     }
 }
 
-/// The error in a body that is no reply, in any of the places where servers write one.
+/// The error in a body that is not a reply, in any of the places where servers write one.
 pub(crate) fn stated_error(body: &[u8]) -> Option<UnreadableReply> {
     let body: Value = serde_json::from_slice(without_bom(body)).ok()?;
     let named = [&body["error"], &body["errors"][0]].into_iter().find(|error| !error.is_null());

@@ -29,7 +29,7 @@ pub struct HookAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HookError {
     /// The address is not one of HTTP.
-    #[error("the address is no http or https URL")]
+    #[error("the address is not an http or https URL")]
     Address,
     /// The address is link-local.
     #[error("the address is link-local, where clouds keep credentials: it is never called")]

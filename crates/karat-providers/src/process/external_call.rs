@@ -57,7 +57,7 @@ pub fn parse_external_reply(request: &Request, body: &[u8]) -> Result<Reply, Str
     Ok(Reply { was_mended, ..Reply::new(value, FinishReason::Stop) })
 }
 
-/// The text of an answer. The bytes that some writers give half a character become U+FFFD; all others that are no text are an
+/// The text of an answer. The bytes that some writers give half a character become U+FFFD; all others that are not text are an
 /// error.
 fn utf8_text(body: &[u8], take: impl Fn(&str) -> String) -> Result<Mended<String>, String> {
     let body = without_bom(body);
@@ -364,7 +364,7 @@ mod tests {
             Err("answered with bytes that are not UTF-8 text (from byte 2 on)".to_owned())
         );
         assert!(read(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
-        // F7: half a character is no reason to throw an answer away.
+        // F7: half a character is not a reason to throw an answer away.
         assert_eq!(read(b"a\xed\xa0\xbdb"), Ok("a\u{fffd}b".to_owned()));
         let program = Request::Command(CommandRequest {
             run: vec!["cat".to_owned()],

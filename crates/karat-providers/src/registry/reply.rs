@@ -44,7 +44,7 @@ impl AnswerReader<'_> {
     }
 }
 
-/// Parses the body of an answer with a 2xx status. Half characters and bytes that are no text become U+FFFD: the answer is
+/// Parses the body of an answer with a 2xx status. Half characters and bytes that are not text become U+FFFD: the answer is
 /// paid, and another attempt would bring the same.
 ///
 /// # Errors

@@ -217,7 +217,7 @@ fn fall_behind(phrase: &[String]) -> Fall {
     };
     let expense = at.checked_sub(1).is_some_and(|before| EXPENSES.contains(phrase[before].as_str()));
     let amount = AMOUNTS.contains(phrase[at].as_str());
-    // "$5 million loss provision" is no loss.
+    // "$5 million loss provision" is not a loss.
     let last = at + 1 == phrase.len() || phrase[at] == "lower";
     if expense || amount || !last { Fall::Possible } else { Fall::Certain }
 }

@@ -41,7 +41,7 @@ impl<'a> Finance<'a> {
         self.declarations.iter().any(|declaration| declaration.is_continental(self.text))
     }
 
-    /// The declarations that contain zeros, which are no numbers: "£'000".
+    /// The declarations that contain zeros, which are not numbers: "£'000".
     pub(crate) fn zeros(&self) -> impl Iterator<Item = &Range<usize>> {
         let spans = self.declarations.iter().map(|declaration| &declaration.span);
         spans.filter(|span| self.text[span.start..span.end].contains("000"))

@@ -224,7 +224,7 @@ mod tests {
         assert!(!Target::number(0.45).unwrap().exact("on 9/20/2025").passed());
         assert!(!Target::number(0.5).unwrap().exact("1/2a").passed());
         let values: Vec<String> = extract("5¹ and 3²").iter().map(|found| found.value.to_string()).collect();
-        assert_eq!(values, ["5", "3"], "notes are no powers");
+        assert_eq!(values, ["5", "3"], "notes are not powers");
         assert_eq!(Target::parse("9/7").unwrap().value(), Target::parse("\\frac{9}{7}").unwrap().value());
         assert!(Target::parse("1/2").unwrap().exact("0.5").passed());
         assert!(
@@ -251,6 +251,6 @@ mod tests {
         let target = Target::number(50.0).unwrap().unit("percent").unwrap();
         assert!(target.exact("It grew by $50\\%$.").passed());
         let target = Target::number(1000.0).unwrap().unit("apples").unwrap();
-        assert!(target.exact("There are $1000$ of them.").passed(), "marks of a formula are no dollars");
+        assert!(target.exact("There are $1000$ of them.").passed(), "marks of a formula are not dollars");
     }
 }

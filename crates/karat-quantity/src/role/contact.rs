@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::chars::digit;
 
-    /// RG-05: numbers of addresses and phones are no amounts.
+    /// RG-05: numbers of addresses and phones are not amounts.
     #[test]
     fn addresses_and_phones_are_no_amounts() {
         for (text, holds_5) in [

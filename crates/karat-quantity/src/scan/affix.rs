@@ -123,7 +123,7 @@ pub(crate) fn minus_behind(text: &str, numeral: &Numeral) -> Option<usize> {
     (ends || counts).then_some(text.len() - rest.len())
 }
 
-/// A dash after a letter, digit or closing parenthesis joins or ranges; it is no sign.
+/// A dash after a letter, digit or closing parenthesis joins or ranges; it is not a sign.
 fn may_precede_sign(c: char) -> bool {
     !(c.is_alphanumeric() && u32::from(c) < 0x2e80 || is_dash(c) || matches!(c, ')' | ']' | '%' | '_' | '/'))
 }

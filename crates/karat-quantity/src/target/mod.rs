@@ -85,7 +85,9 @@ pub enum TargetError {
     #[error("reading the currency of the expected number: {0:?} is unknown; give an ISO 4217 code such as USD")]
     Currency(String),
     /// A scale that is none.
-    #[error("reading the unit of the expected number: {0:?} is no scale; give one such as \"million\" or \"billion\"")]
+    #[error(
+        "reading the unit of the expected number: {0:?} is not a scale; give one such as \"million\" or \"billion\""
+    )]
     Scale(String),
     /// Unit and currency contradict each other.
     #[error(
@@ -371,7 +373,7 @@ impl Target {
             {
                 Fit::Wrong
             }
-            // "472.2 million" is no percentage.
+            // "472.2 million" is not a percentage.
             (Wanted::Unit(Unit::Percent), Unit::Plain) if quantity.scaled => Fit::Wrong,
             (Wanted::Noun(_) | Wanted::Unit(_), Unit::Plain) => Fit::Bare,
             _ => Fit::Wrong,
@@ -481,7 +483,7 @@ fn currency_with_scale(word: &str) -> Option<(Unit, Decimal)> {
     })
 }
 
-/// The decimal of a JSON number: with all its digits where it is no float.
+/// The decimal of a JSON number: with all its digits where it is not a float.
 fn decimal_of(number: &Number) -> Result<Decimal, TargetError> {
     let text = number.as_str();
     let short = number

@@ -18,7 +18,7 @@ const ENDS: &[&str] = &[
     "was", "we", "were", "which", "while", "with", "within", "without", "and", "und", "von", "im", "et", "de", "en",
 ];
 
-/// Units that are counted and are no plurals in s.
+/// Units that are counted and are not plurals in s.
 #[rustfmt::skip]
 const UNITS: &[&str] = &[
     "people", "persons", "staff", "personnel", "headcount", "fte", "men", "women", "children", "stück", "mitarbeiter",

@@ -117,7 +117,7 @@ impl SeriesLinks {
     }
 
     /// The way to a live page.
-    pub(super) fn crumbs(&self, suite: &str) -> Vec<NavLink> {
+    pub(super) fn breadcrumbs(&self, suite: &str) -> Vec<NavLink> {
         let own = NavLink { is_current: true, ..NavLink::new(suite, "") };
         if self.is_live() { vec![NavLink::new("Runs", "/"), own] } else { vec![own] }
     }

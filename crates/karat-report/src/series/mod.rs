@@ -65,7 +65,7 @@ pub fn document(view: &SeriesView, links: &SeriesLinks, state: &SeriesState) -> 
     };
     Document {
         lead: Some(choices::lead(view)),
-        crumbs: links.crumbs(&view.suite),
+        breadcrumbs: links.breadcrumbs(&view.suite),
         sections: sections.iter().map(|it| NavLink::new(&it.title, format!("#{}", it.id))).collect(),
         ..Document::new("page-series", &view.suite, body)
     }

@@ -172,7 +172,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Calls `each` for the cells with these ordinals, until it fails, with whether they enter figures. Cells that were
-    /// under way when the run stopped are no part of the canonical form.
+    /// under way when the run stopped are not part of the canonical form.
     pub(crate) fn each_marked_row(
         self,
         ordinals: Range<u64>,

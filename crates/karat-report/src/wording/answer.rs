@@ -53,7 +53,7 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
     let findings = report.findings;
     let scale = &scales::scale_of(&findings.plan, metric);
     let joins = findings.ranked_axis() == DeltaAxis::Model && findings.plan.variants.len() > 1;
-    // Variants without a model are no part of a model's mean.
+    // Variants without a model are not part of a model's mean.
     let variants = findings.models.iter().map(|model| model.systems.len()).max().unwrap_or_default() as u64;
     let joined = joins.then(|| format!("mean of {} variants", count(variants)));
     let n = n_of_board(board);
@@ -82,7 +82,7 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
         let joined = (equal > 1).then(|| format!("{} have this score", figures::count_noun(equal, "system")));
         Some(Leader { key: "system", label: "First of all systems", id: &group.id, finding, joined, text })
     });
-    // A hardest sample on which all did as well as they could, or as on every other one, is no finding.
+    // A hardest sample on which all did as well as they could, or as on every other one, is not a finding.
     let hardest = board.hardest_sample.as_ref().filter(|it| {
         let value = it.finding.value();
         board.shared_samples > 1

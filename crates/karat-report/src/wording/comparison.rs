@@ -158,7 +158,7 @@ pub(crate) fn p_value(p: Option<f64>) -> String {
     }
 }
 
-/// Returns whether the candidate is better in the metric that decides: the primary one, else the first that is no detail.
+/// Returns whether the candidate is better in the metric that decides: the primary one, else the first that is not a detail.
 pub(crate) fn answer(compared: &RunComparison) -> Option<String> {
     let primary = compared.movers.first().map(|it| it.metric.as_str());
     let named = compared.metrics.iter().find(|it| Some(it.metric.as_str()) == primary);

@@ -54,7 +54,7 @@ fn long_texts_are_cut_and_say_so() {
     assert!(canonical.contains("karat trace 30") && !canonical.contains(run), "{}", section(&canonical));
 }
 
-/// CL-19, field test C1: content closes no fence, is no markup and acts on no terminal, in any format.
+/// CL-19, field test C1: content closes no fence, is not markup and acts on no terminal, in any format.
 #[test]
 fn content_is_only_shown() {
     let mut example = showing(ShownOutputs::All, 1_000);

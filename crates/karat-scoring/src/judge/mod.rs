@@ -130,7 +130,7 @@ impl RubricJudge {
     }
 
     /// The machine that judges one output against others of the same sample, for scorers with `versus`; other scorers
-    /// do not look at them. `None` stands for an output that there is not: it is no game. Scorers without `versus: all`
+    /// do not look at them. `None` stands for an output that there is not: it is not a game. Scorers without `versus: all`
     /// look at the first alone.
     pub fn against(&self, input: JudgeInput<'_>, others: &[Option<&Value>]) -> JudgeMachine {
         JudgeMachine::new(Arc::clone(&self.0), input, others)

@@ -53,7 +53,7 @@ impl JsonSchema {
     /// Compiles a schema; the draft is the one `$schema` names, else 2020-12.
     ///
     /// # Errors
-    /// When it is no schema, or refers to another document.
+    /// When it is not a schema, or refers to another document.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         Schema::new(schema).map(Self).map_err(|error| SchemaError {
             place: with_location(error.instance_path().as_str()),

@@ -341,7 +341,7 @@ fn setting(name: &str, value: &Value) -> Result<OptionValue, String> {
 }
 
 fn compile(name: &str, text: &str) -> Result<Template, String> {
-    Template::compile(text).map_err(|error| format!("`{name}` is no template: {error}"))
+    Template::compile(text).map_err(|error| format!("`{name}` is not a template: {error}"))
 }
 
 fn context(cell: &CellView<'_>) -> Context {

@@ -34,7 +34,7 @@ pub(super) trait Metric: Send + Sync {
     }
 
     /// Asked before there is an output: the error is the score of every output where the row alone makes the metric not
-    /// applicable. The output and the times of the cell are unknown then. What only an output can tell is no error.
+    /// applicable. The output and the times of the cell are unknown then. What only an output can tell is not an error.
     fn applies(&self, _: &MetricInput<'_>) -> Result<(), Score> {
         Ok(())
     }
@@ -133,7 +133,7 @@ pub(super) enum ReferenceForm {
 }
 
 impl ReferenceForm {
-    /// Returns whether a value is no reference.
+    /// Returns whether a value is not a reference.
     pub fn is_none(self, reference: &Value) -> bool {
         match (self, reference) {
             (_, Value::Null) => true,

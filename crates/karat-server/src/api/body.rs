@@ -19,7 +19,7 @@ pub(crate) struct Nothing {}
 /// Reads a body.
 ///
 /// # Errors
-/// It is no JSON object, has an unknown field or a value of another kind, or lacks a field.
+/// It is not a JSON object, has an unknown field or a value of another kind, or lacks a field.
 pub(crate) fn read<T: DeserializeOwned + JsonSchema>(body: &Bytes) -> Result<T, Problem> {
     let object = match body.trim_ascii() {
         [] => Map::new(),

@@ -65,7 +65,7 @@ pub(super) struct Added {
     accepted: u64,
     duplicates: u64,
     sampled_out: u64,
-    /// Lines that are no rows.
+    /// Lines that are not rows.
     rejected_lines: u64,
     /// The first of them, with their reasons.
     rejected: Vec<RejectedLine>,
@@ -90,7 +90,7 @@ pub(super) async fn list(state: State, headers: HeaderMap) -> Result<Response, P
     Ok((varies, Json(List { items: datasets })).into_response())
 }
 
-/// Adds rows, a line of JSON each. A line that is no row is rejected, and the others are kept.
+/// Adds rows, a line of JSON each. A line that is not a row is rejected, and the others are kept.
 pub(super) async fn add_lines(
     state: State,
     Extension(query): Extension<Query>,

@@ -136,7 +136,7 @@ fn error_page(problem: &Problem, request: &str) -> String {
         _ => state::error(detail, advice, Some(request)),
     };
     let mut document = Document::new("page-error", &problem.title, body);
-    document.crumbs = vec![NavLink::new("Runs", "/")];
+    document.breadcrumbs = vec![NavLink::new("Runs", "/")];
     document.to_live(assets::BASE)
 }
 

@@ -80,7 +80,7 @@ pub(super) async fn tasks(state: State) -> PageResult {
         } @else { (listing::render(&listing)) }
     };
     let mut document = Document::new("page-tasks", "Annotation tasks", body);
-    document.crumbs =
+    document.breadcrumbs =
         vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Annotation tasks", "") }];
     Ok(document.into())
 }
@@ -147,12 +147,12 @@ pub(super) async fn adjudicate(state: State, Path(task): Path<String>, RawQuery(
     };
     let mut document = Document::new("page-adjudicate", format!("Decide: {}", name_of(&task)), body);
     document.audience = Audience::Owner;
-    document.crumbs = crumbs(&task, Some("Decide"));
+    document.breadcrumbs = breadcrumbs(&task, Some("Decide"));
     document.keys = owned_keys(&DECIDE_KEYS);
     Ok(document.into())
 }
 
-fn crumbs(task: &str, page: Option<&str>) -> Vec<NavLink> {
+fn breadcrumbs(task: &str, page: Option<&str>) -> Vec<NavLink> {
     let own = match page {
         None => NavLink { is_current: true, ..NavLink::new(task, "") },
         Some(_) => NavLink::new(task, format!("{}/owner", path_of(task))),
@@ -180,7 +180,7 @@ pub(super) async fn owner(state: State, Path(task): Path<String>) -> PageResult 
     let mut document = Document::new("page-owner", name_of(&task), body);
     let (version, of) = (view["version"].as_u64().unwrap_or(1), text(&view, "source"));
     document.lead = Some(format!("Version {version} of this task, from {of}"));
-    document.crumbs = crumbs(&task, None);
+    document.breadcrumbs = breadcrumbs(&task, None);
     document.sections = sections.iter().map(|(id, title, _)| NavLink::new(*title, format!("#{id}"))).collect();
     Ok(document.into())
 }

@@ -98,7 +98,7 @@ impl List {
         };
         Document {
             lead: Some(self.lead()),
-            crumbs: vec![
+            breadcrumbs: vec![
                 NavLink::new("Runs", "/"),
                 NavLink::new(run, address::run(run)),
                 NavLink { is_current: true, ..NavLink::new("Cells", "") },

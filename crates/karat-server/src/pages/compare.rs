@@ -113,10 +113,10 @@ fn document(query: &Query, found: Option<&Document>, offered: Vec<(String, Strin
             },
         }
     };
-    let crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Compare", "") }];
+    let breadcrumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Compare", "") }];
     match found {
-        Some(found) => Document { crumbs, body, ..found.clone() },
-        None => Document { crumbs, ..Document::new("page-compare", "Comparison", body) },
+        Some(found) => Document { breadcrumbs, body, ..found.clone() },
+        None => Document { breadcrumbs, ..Document::new("page-compare", "Comparison", body) },
     }
 }
 
@@ -127,7 +127,7 @@ fn form(query: &Query, offered: Vec<(String, String)>) -> karat_page::Markup {
         if !value.is_empty() && !options.iter().any(|(id, _)| *id == value) {
             options.push((value.clone(), value.clone()));
         }
-        // A side that is chosen stays chosen: "none" is no side.
+        // A side that is chosen stays chosen: "none" is not a side.
         let none = value.is_empty().then_some("choose");
         Field::Choice { name, label, value, none, options }
     };

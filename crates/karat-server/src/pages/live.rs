@@ -35,6 +35,6 @@ pub(super) async fn page(state: &State, run: String) -> PageResult {
         page: Target::Run(run.clone()).path(),
     };
     let mut document = Document::new("page-live", &run, panel(&figures, &links, &last));
-    document.crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(&run, "") }];
+    document.breadcrumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(&run, "") }];
     Ok(document.into())
 }

@@ -33,7 +33,7 @@ pub(super) async fn run(state: State, Path(run): Path<String>) -> PageResult {
 fn waiting_page(run: &RunObject) -> Document {
     let id = &run.state.run_id;
     let mut document = Document::new("page-waiting", id, unfinished_notice(run));
-    document.crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }];
+    document.breadcrumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }];
     document
 }
 
@@ -46,7 +46,7 @@ fn document(run: &RunObject, page: &RunPage, parts: &ComparedParts) -> Document 
         (page.document.body)
     };
     Document {
-        crumbs: vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }],
+        breadcrumbs: vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }],
         keys: vec![("c".to_owned(), "compare with the run before".to_owned())],
         body,
         ..page.document.clone()

@@ -70,7 +70,7 @@ fn document(view: &RunView, query: &mut Query, sample: &SampleView) -> Document 
     };
     Document {
         lead: None,
-        crumbs: vec![
+        breadcrumbs: vec![
             NavLink::new("Runs", "/"),
             NavLink::new(run, address::run(run)),
             NavLink::new("Cells", address::cells(run, &list)),

@@ -76,7 +76,7 @@ fn document(shown: &Shown, may_change: bool) -> Document {
         div.stack { @for (id, title, content) in &sections { (section(id, title, None, content)) } }
     };
     let mut document = Document::new("page-service", "Service", body);
-    document.crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Service", "") }];
+    document.breadcrumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Service", "") }];
     document.sections = sections.iter().map(|(id, title, _)| NavLink::new(*title, format!("#{id}"))).collect();
     document
 }

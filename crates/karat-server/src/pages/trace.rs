@@ -92,7 +92,7 @@ fn document(
         }
     };
     Document {
-        crumbs: vec![
+        breadcrumbs: vec![
             NavLink::new("Runs", "/"),
             NavLink::new(run, address::run(run)),
             NavLink::new("Cells", address::cells(run, &list)),
@@ -246,7 +246,7 @@ fn facts(call: &TracedCall) -> Vec<(String, String)> {
     facts
 }
 
-/// A body with JSON indented; hexadecimal if it is no text.
+/// A body with JSON indented; hexadecimal if it is not text.
 fn pretty(text: &str, hexadecimal: &str) -> String {
     if text.is_empty() {
         return hexadecimal.to_owned();

@@ -35,7 +35,7 @@ pub(super) async fn datasets(state: State) -> PageResult {
     let datasets = state.read(|app: &App| app.imports().trace_datasets()).await?;
     let mut document = Document::new("page-traces", "Traces", dataset_list(&datasets));
     document.lead = Some("Calls of models that applications have sent, by dataset.".to_owned());
-    document.crumbs = crumbs(None);
+    document.breadcrumbs = breadcrumbs(None);
     Ok(document.into())
 }
 
@@ -132,7 +132,7 @@ fn rows_page(dataset: &TraceDataset, day: Option<&DayRows>, query: &Query, wante
             dataset.last,
             dataset.name
         )),
-        crumbs: crumbs(Some((&dataset.name, None))),
+        breadcrumbs: breadcrumbs(Some((&dataset.name, None))),
         keys: vec![("[ ]".to_owned(), "day before and after".to_owned())],
         ..Document::new("page-trace-rows", format!("Traces of {}", dataset.name), body)
     }
@@ -240,7 +240,7 @@ fn trace_page(dataset: &str, trace: &SentTrace, query: &Query, view: TextView) -
         (section("calls", "Calls", Some("In the order in which they began."), &calls))
     };
     Document {
-        crumbs: crumbs(Some((dataset, Some("Trace")))),
+        breadcrumbs: breadcrumbs(Some((dataset, Some("Trace")))),
         ..Document::new(
             "page-sent-trace",
             format!("Trace {}", trace.trace_id.get(..8).unwrap_or(&trace.trace_id)),
@@ -344,14 +344,15 @@ fn trace_path(dataset: &str, row: &Row, day: &str) -> String {
 }
 
 /// The way to a page: the service, its traces, a dataset, and a page of it.
-fn crumbs(of: Option<(&str, Option<&str>)>) -> Vec<NavLink> {
-    let mut crumbs = vec![NavLink::new("Runs", "/"), NavLink::new("Service", "/service"), NavLink::new("Traces", PAGE)];
+fn breadcrumbs(of: Option<(&str, Option<&str>)>) -> Vec<NavLink> {
+    let mut breadcrumbs =
+        vec![NavLink::new("Runs", "/"), NavLink::new("Service", "/service"), NavLink::new("Traces", PAGE)];
     if let Some((dataset, page)) = of {
-        crumbs.push(NavLink::new(dataset, dataset_path(dataset)));
-        crumbs.extend(page.map(|page| NavLink::new(page, "")));
+        breadcrumbs.push(NavLink::new(dataset, dataset_path(dataset)));
+        breadcrumbs.extend(page.map(|page| NavLink::new(page, "")));
     }
-    if let Some(last) = crumbs.last_mut() {
+    if let Some(last) = breadcrumbs.last_mut() {
         *last = NavLink { is_current: true, ..NavLink::new(&last.text, "") };
     }
-    crumbs
+    breadcrumbs
 }

@@ -65,7 +65,7 @@ impl Content {
     }
 }
 
-/// An answer that is no problem.
+/// An answer that is not a problem.
 pub(crate) struct Answer {
     pub status: &'static str,
     pub meaning: &'static str,

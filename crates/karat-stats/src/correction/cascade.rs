@@ -340,7 +340,7 @@ mod tests {
         assert_eq!((found.dataset_variance, found.width_ratio), (Some(0.0), Some(1.0)));
     }
 
-    /// SL-21: a first judge that says the same of everything is no help and no harm; too few answers have no interval, and
+    /// SL-21: a first judge that says the same of everything is not help and no harm; too few answers have no interval, and
     /// none at all no estimate.
     #[test]
     fn few_answers_say_little() {

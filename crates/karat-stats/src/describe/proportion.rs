@@ -37,7 +37,7 @@ impl Proportion {
     /// let interval = Proportion::new(8.0, 10.0).map(|rate| rate.wilson(Level::P95));
     /// let shown = interval.map(|interval| format!("{:.3} to {:.3}", interval.lo, interval.hi));
     /// assert_eq!(shown.as_deref(), Some("0.490 to 0.943"));
-    /// // Never a failure is no proof that there is none.
+    /// // Never a failure is not proof that there is none.
     /// let all = Proportion::new(20.0, 20.0).map(|rate| rate.wilson(Level::P95).lo);
     /// assert!(all.is_some_and(|lo| lo > 0.83 && lo < 0.84));
     /// ```

@@ -54,7 +54,7 @@ fn the_threshold_is_itself_in_binary_too() {
     assert!(day(3.799_999).bad);
 }
 
-/// BR-13: too few points skip a day; skipped days are listed, and only an empty window is no data.
+/// BR-13: too few points skip a day; skipped days are listed, and only an empty window is not data.
 #[test]
 fn skipped_days_are_told_apart_from_no_data() {
     let few = check(&[4.0; 6]);

@@ -70,7 +70,7 @@ impl Units {
                     flipped >>= 1;
                 }
             }
-            // No unit at all is no half of them: drawn again.
+            // No unit at all is not a half of them: drawn again.
             if size > 0.0 {
                 means.push(sum / size);
             }

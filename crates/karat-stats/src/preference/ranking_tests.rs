@@ -120,7 +120,7 @@ fn games_without_a_maximum_are_explained() {
     let separated = NoMaximum::Separated { undefeated: vec![0], winless: vec![3] };
     assert_eq!((ordered.no_maximum, ordered.prior), (Some(separated), Some(PRIOR_PSEUDO_WINS)));
     assert_eq!(ordered.models.iter().map(|it| it.best_rank).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    // Three samples that all agree are no evidence at 5 %: 2/2³ = 0.25.
+    // Three samples that all agree are not evidence at 5 %: 2/2³ = 0.25.
     let few = rank_models(2, &vec![vec![game(0, 1, 2, 0)]; 3], Level::P95, &resampling(50, 1)).unwrap().unwrap();
     assert_eq!((few.pairs[0].p, few.models[1].best_rank), (Some(0.25), 1));
     assert_eq!(rank_models(1, &[vec![]], Level::P95, &resampling(5, 1)), Ok(None));

@@ -49,7 +49,7 @@ impl Store {
     /// Makes a store from a copy.
     ///
     /// # Errors
-    /// There is a store at the place, the copy is no store of Karat or is damaged, or the file cannot be written.
+    /// There is a store at the place, the copy is not a store of Karat or is damaged, or the file cannot be written.
     pub fn restore(url: &StoreUrl, from: &Path) -> Result<(), StoreError> {
         let to = url.file().ok_or_else(|| {
             StoreError::Unsupported(format!("cannot restore a copy into {url}: it is on a server. Use pg_restore"))

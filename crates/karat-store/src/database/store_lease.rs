@@ -37,7 +37,7 @@ pub(crate) const WRITTEN: &str = "select (select coalesce(max(seq), 0) from bloc
 /// A run's membership among the processes on its store. Other processes see the run as long as this lives.
 #[derive(Debug)]
 pub struct StoreLease {
-    company: Company,
+    others: OtherProcesses,
     store: Store,
     run: i64,
     /// The newest block that was examined.
@@ -47,13 +47,13 @@ pub struct StoreLease {
 /// The right to make one result, exclusive among processes. Released when dropped.
 #[derive(Debug)]
 pub struct ResultLease {
-    company: Company,
+    others: OtherProcesses,
     key: Key,
 }
 
 /// The place where processes see each other: the bytes of a file, or rows on a server.
 #[derive(Debug, Clone)]
-enum Company {
+enum OtherProcesses {
     File(Arc<File>),
     Server(Arc<Peers>),
 }
@@ -64,15 +64,15 @@ impl Store {
     /// # Errors
     /// [`StoreError::Lease`] if other processes cannot be detected; [`StoreError::NoSuchRun`].
     pub fn open_lease(&self, run: &str) -> Result<StoreLease, StoreError> {
-        let company = self.company(run)?;
+        let others = self.others(run)?;
         let run = self.read("a run", |connection| run_number(connection, run))?;
-        let lease = StoreLease { company, store: self.clone(), run, seen: AtomicI64::new(i64::MAX) };
+        let lease = StoreLease { others, store: self.clone(), run, seen: AtomicI64::new(i64::MAX) };
         // Skips everything that other runs have written so far.
         lease.peers_have_written();
         Ok(lease)
     }
 
-    fn company(&self, run: &str) -> Result<Company, StoreError> {
+    fn others(&self, run: &str) -> Result<OtherProcesses, StoreError> {
         if let Some(server) = self.server() {
             let unseen = |why: String| StoreError::Lease { path: self.path().to_owned(), why };
             let owner = self.read("the claim of a run", |connection| match connection.server() {
@@ -81,23 +81,23 @@ impl Store {
             })?;
             let owner = owner.ok_or_else(|| unseen("nobody writes the run".to_owned()))?;
             let peers = Peers::new(server, owner).map_err(|error| unseen(error.to_string()))?;
-            return Ok(Company::Server(Arc::new(peers)));
+            return Ok(OtherProcesses::Server(Arc::new(peers)));
         }
         let unseen = |error: io::Error| StoreError::Lease { path: self.path().to_owned(), why: error.to_string() };
         let file = open_lock_file(&beside(self.path(), "lease.lock")).map_err(unseen)?;
         // The order matters: a process that is visible must already count as unaware.
         [UNAWARE, PRESENT].into_iter().try_for_each(|place| set(&file, libc::F_RDLCK, place)).map_err(unseen)?;
-        Ok(Company::File(Arc::new(file)))
+        Ok(OtherProcesses::File(Arc::new(file)))
     }
 }
 
 impl StoreLease {
     /// Returns `true` if another process is running on the store.
     pub fn has_peers(&self) -> bool {
-        match &self.company {
-            Company::File(file) => is_locked(file, PRESENT),
+        match &self.others {
+            OtherProcesses::File(file) => is_locked(file, PRESENT),
             // Waiting for nobody costs a query; making what another makes costs money.
-            Company::Server(peers) => peers.is_any().unwrap_or(true),
+            OtherProcesses::Server(peers) => peers.is_any().unwrap_or(true),
         }
     }
 
@@ -105,17 +105,17 @@ impl StoreLease {
     /// before it makes a result from now on.
     pub fn announce(&self) {
         // If unlocking fails, the others wait for a limited time only.
-        let _ = match &self.company {
-            Company::File(file) => set(file, libc::F_UNLCK, UNAWARE).is_ok(),
-            Company::Server(peers) => peers.announce().is_ok(),
+        let _ = match &self.others {
+            OtherProcesses::File(file) => set(file, libc::F_UNLCK, UNAWARE).is_ok(),
+            OtherProcesses::Server(peers) => peers.announce().is_ok(),
         };
     }
 
     /// Returns `true` if every other process has announced that it uses leases.
     pub fn peers_are_aware(&self) -> bool {
-        match &self.company {
-            Company::File(file) => !is_locked(file, UNAWARE),
-            Company::Server(peers) => peers.are_aware().unwrap_or(false),
+        match &self.others {
+            OtherProcesses::File(file) => !is_locked(file, UNAWARE),
+            OtherProcesses::Server(peers) => peers.are_aware().unwrap_or(false),
         }
     }
 
@@ -134,32 +134,32 @@ impl StoreLease {
     /// Takes the right to make the result with this key. Returns `None` while another process has it. A caller must
     /// not ask for a key for which its own process holds the lease.
     pub fn lease(&self, key: Key) -> Option<ResultLease> {
-        let taken = match &self.company {
-            Company::File(file) => match set(file, libc::F_WRLCK, place(key)) {
+        let taken = match &self.others {
+            OtherProcesses::File(file) => match set(file, libc::F_WRLCK, place(key)) {
                 Err(error) => {
                     error.kind() != io::ErrorKind::WouldBlock && error.kind() != io::ErrorKind::PermissionDenied
                 }
                 Ok(()) => true,
             },
-            Company::Server(peers) => peers.make(&key.0).unwrap_or(true),
+            OtherProcesses::Server(peers) => peers.make(&key.0).unwrap_or(true),
         };
-        taken.then(|| ResultLease { company: self.company.clone(), key })
+        taken.then(|| ResultLease { others: self.others.clone(), key })
     }
 }
 
 impl Drop for ResultLease {
     fn drop(&mut self) {
         // If unlocking fails, the lock ends with the process.
-        match &self.company {
-            Company::File(file) => drop(set(file, libc::F_UNLCK, place(self.key))),
-            Company::Server(peers) => drop(peers.release(&self.key.0)),
+        match &self.others {
+            OtherProcesses::File(file) => drop(set(file, libc::F_UNLCK, place(self.key))),
+            OtherProcesses::Server(peers) => drop(peers.release(&self.key.0)),
         }
     }
 }
 
 impl Drop for StoreLease {
     fn drop(&mut self) {
-        if let Company::Server(peers) = &self.company {
+        if let OtherProcesses::Server(peers) = &self.others {
             // If the server is away, the run's claim ends by itself.
             let _ = peers.leave();
         }

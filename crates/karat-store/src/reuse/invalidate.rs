@@ -22,7 +22,7 @@ use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{OrdinalSet, Store, StoreError};
 
 const CELLS: &str = "from cells join runs on runs.id = cells.run where cast(?1 as bigint) is null or cells.run = ?1";
-// A failed judgment is no result.
+// A failed judgment is not a result.
 const JUDGMENTS: &str = "from judgments join runs on runs.id = run
     where ok = 1 and (cast(?1 as bigint) is null or run = ?1)";
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block

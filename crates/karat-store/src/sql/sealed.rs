@@ -483,7 +483,7 @@ impl StoredRow {
         super::value::convert(self.columns[at].to_value(), at)
     }
 
-    /// Sets a column that is no part of the key.
+    /// Sets a column that is not part of the key.
     pub fn set(&mut self, name: &'static str, value: &dyn ToValue) {
         let value = OwnedValue::from(value.to_value());
         if let Some(at) = self.table.columns.iter().position(|column| *column == name) {

@@ -358,7 +358,7 @@ pub(crate) fn no_table_and_no_column_is_without_a_checksum() {
     assert_eq!(found.collect::<BTreeSet<_>>(), listed);
 }
 
-/// X2: a row in the place of another is no row of that place: its checksum is of its table and its key.
+/// X2: a row in the place of another is not a row of that place: its checksum is of its table and its key.
 #[test]
 pub(crate) fn a_row_in_another_place_is_told() {
     let folder = folder();
@@ -372,7 +372,7 @@ pub(crate) fn a_row_in_another_place_is_told() {
     assert!(rows.len() == 1 && rows[0].contains("ordinal 0 of the table `cells`"), "{rows:?}");
 }
 
-/// X2: a person's label that is gone, or belongs to another task now, is no missing label without a word.
+/// X2: a person's label that is gone, or belongs to another task now, is not a missing label without a word.
 #[test]
 pub(crate) fn a_label_that_is_gone_is_told() {
     for change in

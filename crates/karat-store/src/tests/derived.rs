@@ -33,12 +33,12 @@ fn derived_data_is_kept_under_its_key() {
     );
     let connection = rusqlite::Connection::open(url.path()).unwrap();
     connection.execute("update derived set body = x'00'", []).unwrap();
-    assert_eq!(store.rows("r").unwrap().read_derived("index", key("b")).unwrap(), None, "damage is no data");
+    assert_eq!(store.rows("r").unwrap().read_derived("index", key("b")).unwrap(), None, "damage is not data");
     connection.execute("delete from derived", []).unwrap();
     assert_eq!(store.derived_of_runs("index").unwrap(), []);
 }
 
-/// DB-52: a store of an older version that is only read has no derived data, which is no error.
+/// DB-52: a store of an older version that is only read has no derived data, which is not an error.
 #[test]
 fn older_store_has_no_derived_data() {
     let folder = folder();

@@ -11,7 +11,7 @@ pub const MAX_MEDIA_BYTES: usize = 20 << 20;
 /// relative to `folder`.
 ///
 /// # Errors
-/// The text is no base64, or holds too many bytes.
+/// The text is not a base64, or holds too many bytes.
 pub fn media_of(source: &str, media_type: Option<&str>, folder: &str) -> Result<Media, String> {
     let media = |source, media_type: Option<&str>| Media {
         source,

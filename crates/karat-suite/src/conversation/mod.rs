@@ -30,11 +30,11 @@ impl Conversation {
         self.messages.push(message);
     }
 
-    /// Adds the turns of a row. `name` stands for them in messages; files are named relative to `folder`. Null is no turn.
+    /// Adds the turns of a row. `name` stands for them in messages; files are named relative to `folder`. Null is not a turn.
     /// Texts of the row are taken as they are.
     ///
     /// # Errors
-    /// The value is no list of messages, or a turn answers a call that nothing before it made.
+    /// The value is not a list of messages, or a turn answers a call that nothing before it made.
     pub fn splice(&mut self, name: &str, value: &Value, folder: &str) -> Result<(), String> {
         let items = match value {
             Value::Null => return Ok(()),
@@ -139,7 +139,7 @@ mod tests {
             (json!([{"role": "user", "content": 5}]), "`turns[0].content` is a number"),
             (
                 json!([{"role": "user", "content": [{"type": "video"}]}]),
-                "`turns[0].content[0]` is no text, image or file",
+                "`turns[0].content[0]` is not text, image or file",
             ),
             (json!([{"role": "tool", "content": "a"}]), "`turns[0]` has no `tool_call_id`"),
             (

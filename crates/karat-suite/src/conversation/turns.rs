@@ -97,5 +97,5 @@ fn part(value: &Value, place: &str, folder: &str) -> Result<Part, String> {
         media.name = text_at("/file/filename").map(str::to_owned).or(media.name);
         return Ok(Part::File(media));
     }
-    Err(format!("`{place}` is no text, image or file"))
+    Err(format!("`{place}` is not text, image or file"))
 }

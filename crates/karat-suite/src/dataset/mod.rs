@@ -59,7 +59,7 @@ pub struct DatasetError {
     pub id: Option<Arc<str>>,
     /// Position of the row in the source, from 0, where that can be read so far.
     number: Option<u64>,
-    /// True if rows behind it cannot be read because of it: then it is no row of its own that could be reported.
+    /// True if rows behind it cannot be read because of it: then it is not a row of its own that could be reported.
     hides_rows: bool,
 }
 

@@ -56,7 +56,7 @@ impl RaggedColumns {
     }
 
     /// Reports each column once, at the first row that lacks it. One that no row has is reported elsewhere, and a default that
-    /// every row gets is no difference between rows.
+    /// every row gets is not a difference between rows.
     pub fn report(self, dataset: &Dataset, is_known: impl Fn(&str) -> bool, problems: &mut Problems) {
         let Self { columns, rows } = self;
         let is_uniform = |it: &RaggedColumn| it.absence == Absence::Defaulted && it.rows == rows;

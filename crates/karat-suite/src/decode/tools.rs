@@ -30,7 +30,7 @@ impl Decoder<'_> {
         let Entry { key: id, node, .. } = entry;
         if !is_name(id) {
             self.problems
-                .error(&entry.place, format!("`{id}` is no name of a tool"))
+                .error(&entry.place, format!("`{id}` is not a name of a tool"))
                 .hint("a name has 1 to 64 letters, digits, `_` and `-`");
         }
         if CHOICES.contains(&id.as_str()) {
@@ -70,7 +70,7 @@ impl Decoder<'_> {
         };
         if schema["type"] != "object" {
             self.problems
-                .error(&input.place, format!("tool `{id}`: `input` is no object schema"))
+                .error(&input.place, format!("tool `{id}`: `input` is not an object schema"))
                 .hint("write `{ type: object, properties: { … } }`: providers take nothing else");
             return None;
         }
@@ -231,7 +231,7 @@ impl Decoder<'_> {
                 let known = CHOICES.iter().copied().chain(offered.iter().map(|tool| tool.name.as_str()));
                 let hint = suggestion(id, known);
                 self.problems
-                    .error(&node.place, format!("`tool_choice` is `{id}`, which is no tool of this prompt"))
+                    .error(&node.place, format!("`tool_choice` is `{id}`, which is not a tool of this prompt"))
                     .maybe_hint(hint);
                 None
             }

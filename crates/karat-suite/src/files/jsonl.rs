@@ -66,7 +66,7 @@ pub enum RowsById {
 }
 
 impl RowsById {
-    /// Reads a text. `NaN` and infinities are null; anything else that is no row is a problem, never an absent row.
+    /// Reads a text. `NaN` and infinities are null; anything else that is not a row is a problem, never an absent row.
     ///
     /// # Errors
     /// The first problems of the text, with their lines and without its content.
@@ -190,7 +190,7 @@ pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, Range<usize>
     Ok(found)
 }
 
-/// The problem of a text that is no JSON list: valid JSON is called by its kind.
+/// The problem of a text that is not a JSON list: valid JSON is called by its kind.
 fn no_list(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(value) => {
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
     }
 
-    /// F97: valid JSON that is no list is not called invalid, and a broken object is broken.
+    /// F97: valid JSON that is not a list is not called invalid, and a broken object is broken.
     #[test]
     fn other_json_than_a_list_is_called_by_its_kind() {
         for (text, expected) in [

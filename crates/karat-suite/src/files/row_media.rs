@@ -41,7 +41,7 @@ impl RowMedia {
     /// The image or file of a row. Its bytes are not read.
     ///
     /// # Errors
-    /// A template reads what is not there, or the row's value is no address, base64 or path.
+    /// A template reads what is not there, or the row's value is not an address, base64 or path.
     pub fn render(&self, context: &Context) -> Result<Media, String> {
         let text = |template: &Template| template.render(context).map_err(|error| error.to_string());
         let mut media = match &self.source {

@@ -59,7 +59,7 @@ static LIMITS: Object = Object::new(
 static SIMULATE: Object = Object::new(
     "simulated user",
     &[
-        may("model", Shape::Text, "Model that plays the user. Its cost is no part of the system's.", "gpt-5-mini"),
+        may("model", Shape::Text, "Model that plays the user. Its cost is not part of the system's.", "gpt-5-mini"),
         may(
             "text",
             Shape::Template,

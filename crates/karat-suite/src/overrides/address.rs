@@ -90,7 +90,7 @@ fn open(node: &mut Node, main: &str) {
     node.value = Tree::Map(entries);
 }
 
-/// Goes on below a key; what is no map becomes one, and what is not there is made.
+/// Goes on below a key; what is not a map becomes one, and what is not there is made.
 fn descend(node: &mut Node, name: &str, shape: Shape, rest: &str, value: Node, at: &Place) -> Result<(), LostError> {
     let mut entries = match std::mem::replace(&mut node.value, Tree::Map(Vec::new())) {
         Tree::Map(entries) => entries,

@@ -120,7 +120,7 @@ impl Overrides {
     }
 }
 
-/// Reads parameters as an object of values, or as pairs of texts: what is no text counts as its JSON, which is YAML.
+/// Reads parameters as an object of values, or as pairs of texts: what is not text counts as its JSON, which is YAML.
 fn read_params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     let param = |(name, value): (String, Value)| match value {
         Value::String(text) => (name, text),
@@ -161,7 +161,7 @@ pub struct LoadContext {
     pub large_dataset: Option<u64>,
 }
 
-/// The caller's folder of traces: `NAME/YYYY-MM-DD.jsonl`. It is no part of the suite's files.
+/// The caller's folder of traces: `NAME/YYYY-MM-DD.jsonl`. It is not part of the suite's files.
 #[derive(Clone, Default)]
 pub struct TraceFiles(Option<Arc<dyn Files>>);
 

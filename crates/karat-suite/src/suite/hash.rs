@@ -48,7 +48,7 @@ pub(crate) fn dataset(
 }
 
 /// Hash of everything that fixes cells and judgments. Concurrency, budgets, timeouts, retries, prices, analyses, gates
-/// and words for people are no part of it; nor are the paths of files.
+/// and words for people are not part of it; nor are the paths of files.
 pub(crate) fn plan(
     header: &PlanHeader,
     recordings: &BTreeMap<String, String>,

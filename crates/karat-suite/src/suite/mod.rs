@@ -195,7 +195,7 @@ pub fn part_named(files: &dyn Files, path: &str, word: &str) -> Option<SuitePart
 /// The name of a suite, without checking anything else of it.
 ///
 /// # Errors
-/// A file that cannot be read, that is no YAML, or that has no `name`.
+/// A file that cannot be read, that is not YAML, or that has no `name`.
 pub fn name_of(files: Arc<dyn Files>, path: &str) -> Result<String, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);
@@ -207,7 +207,7 @@ pub fn name_of(files: Arc<dyn Files>, path: &str) -> Result<String, Diagnostics>
 /// Returns whether a suite has `schedules` or `alerts`, without checking them or anything else.
 ///
 /// # Errors
-/// A file that cannot be read, or that is no YAML.
+/// A file that cannot be read, or that is not YAML.
 pub fn has_service_keys(files: Arc<dyn Files>, path: &str) -> Result<bool, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);

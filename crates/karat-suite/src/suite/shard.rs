@@ -71,7 +71,7 @@ pub fn share_run_limits(run: &mut RunSpec, shard: Shard, overrides: &Overrides) 
 fn share_limits(header: &mut PlanHeader, shard: Shard, overrides: &Overrides, states_concurrency: bool) {
     let share = |limit: u32| u32::try_from(shard.share(limit.into())).unwrap_or(limit);
     share_run_limits(&mut header.run, shard, overrides);
-    // The default is no limit of an account, so each process has it whole.
+    // The default is not a limit of an account, so each process has it whole.
     if states_concurrency && overrides.max_concurrency.is_none() {
         header.run.max_concurrency = share(header.run.max_concurrency);
     }

@@ -28,7 +28,7 @@ impl HeldSchemas {
     }
 }
 
-/// The first fault of the JSON Schemas in options that stand in a row, where a text is no file.
+/// The first fault of the JSON Schemas in options that stand in a row, where a text is not a file.
 pub(crate) fn fault_of_schemas(with: &Map<String, Value>, options: &Value) -> Option<String> {
     let fault = |value: &Value| match value {
         Value::String(_) => Some("rows cannot name files: write the schema itself".to_owned()),
@@ -45,7 +45,7 @@ pub(crate) fn fault_of_schemas(with: &Map<String, Value>, options: &Value) -> Op
     })
 }
 
-/// The fault of a document that is no JSON Schema, in plain words.
+/// The fault of a document that is not JSON Schema, in plain words.
 pub(crate) fn schema_fault(error: &ValidationError<'_>) -> String {
     const TYPES: &str = "array, boolean, integer, null, number, object or string";
     let pointer = error.instance_path().to_string();

@@ -40,7 +40,7 @@ fn a_first_judge_is_a_scorer_of_its_own() {
     let first = |name: &str| plan.first_metric(plan.metric(name).unwrap()).map(|at| plan.metrics[at].name.as_str());
     assert_eq!(first("quality.facts"), Some("quality-first.facts"));
     assert_eq!(first("quality-first.facts"), None);
-    assert_eq!(plan.metric(PASS), None, "one check alone is no `pass`");
+    assert_eq!(plan.metric(PASS), None, "one check alone is not a `pass`");
 }
 
 /// SL-20: the condition, the share, a metric that goes first, and no draws at all for unsure cells.

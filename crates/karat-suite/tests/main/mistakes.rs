@@ -107,7 +107,10 @@ fn templates_and_paths_are_checked() {
             "D33: a prompt that reads the row",
             with("{ text: \"Classify {{ sample.ticket }}\" }", "\"Classify {{ sample.ticket }}\""),
         ),
-        ("D33: a prompt that is no file", with("{ text: \"Classify {{ sample.ticket }}\" }", "Classify the ticket.")),
+        (
+            "D33: a prompt that is not a file",
+            with("{ text: \"Classify {{ sample.ticket }}\" }", "Classify the ticket."),
+        ),
         ("D59: a reference as a template", with("reference: category", "reference: \"{{ sample.tools }}\"")),
         (
             "D59: a scorer's reference as a template",

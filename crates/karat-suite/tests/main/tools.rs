@@ -60,10 +60,10 @@ fn errors_of_tools_stand_at_their_place() {
     for (part, by, wanted) in [
         ("tools: [refund, get_order]", "tools: [refund, get_oder]", "no tool `get_oder`"),
         ("tools: [refund, get_order]", "tools: [refund, get_oder]", "did you mean `get_order`?"),
-        ("input: refund.json", "input: { type: string }", "tool `refund`: `input` is no object schema"),
+        ("input: refund.json", "input: { type: string }", "tool `refund`: `input` is not an object schema"),
         ("input: refund.json", "input: { type: objekt }", "tool `refund`: `input` is not a valid JSON Schema"),
         ("input: refund.json", "input: lost.json", "there is no file lost.json"),
-        ("  clock:", "  clock two:", "`clock two` is no name of a tool"),
+        ("  clock:", "  clock two:", "`clock two` is not a name of a tool"),
         ("  clock:", "  any:", "a tool cannot be called `any`"),
         ("clock: { result:", "clock: { http: \"http://x\", result:", "`http` and `result` both answer its calls"),
         ("{{ sample.time }}", "{{ sample.tiem }}", "the dataset has no column `tiem`"),
@@ -72,7 +72,11 @@ fn errors_of_tools_stand_at_their_place() {
         ("shop.py]", "\"${HOME}\"]", "`${…}` is not allowed here"),
         ("replies: orders.jsonl", "replies: [ { arguments: {} } ]", "reply 1 needs either `result` or `error`"),
         ("replies: orders.jsonl", "replies: [ { args: {} } ]", "reply 1 cannot be read"),
-        ("tool_choice: get_order", "tool_choice: clock", "`tool_choice` is `clock`, which is no tool of this prompt"),
+        (
+            "tool_choice: get_order",
+            "tool_choice: clock",
+            "`tool_choice` is `clock`, which is not a tool of this prompt",
+        ),
         ("tools: [refund, get_order], ", "", "`tool_choice` needs `tools`"),
         (
             " } } ]\nscorers",

@@ -118,7 +118,7 @@ impl Cutter<'_> {
         stopped || closed.ends_with(['。', '！', '？']) || before.ends_with('\n')
     }
 
-    /// The last place after `before` and up to `limit` that is no place within a character; the next one where there is
+    /// The last place after `before` and up to `limit` that is not a place within a character; the next one where there is
     /// none.
     fn character_end(&self, before: usize, limit: usize) -> usize {
         let back = (before + 1..=limit).rev().find(|place| self.is_character_end(*place));

@@ -29,11 +29,11 @@ pub struct DroppedItem {
 /// Makes one value of the pieces' values, in their order. No piece gives null, and a single piece is merged like many,
 /// so that `union` drops duplicates within it.
 ///
-/// Items of which one says what the other says are one by the rule of [`Statement`]; those that are no texts are one only if
+/// Items of which one says what the other says are one by the rule of [`Statement`]; those that are not texts are one only if
 /// they are equal.
 ///
 /// `union` and `concat` work on the list at `of` within each piece; what else the first piece holds is kept. A piece
-/// without such a list adds nothing; without `of`, a piece that is no list counts as its own one item. Paths that cannot
+/// without such a list adds nothing; without `of`, a piece that is not a list counts as its own one item. Paths that cannot
 /// be read name the whole piece (item); the suite checks them before anything runs.
 pub fn merge(merge: &MergeSpec, pieces: Vec<Value>) -> Merged {
     let mut dropped = Vec::new();

@@ -143,7 +143,7 @@ mod tests {
         assert!(parse::<Value>(r#"{"a": "\ud83d""#).is_err() && parse::<Value>(r#""\ud8"#).is_err());
     }
 
-    /// F7: the same for the bytes that some writers give a half; other bytes that are no text stay an error.
+    /// F7: the same for the bytes that some writers give a half; other bytes that are not text stay an error.
     #[test]
     fn bytes_of_halves_are_replaced() {
         let read = |bytes: &[u8]| parse_slice::<Vec<String>>(bytes).map(|read| read.value.concat());

@@ -1,6 +1,6 @@
 //! The value that a reply means, where it holds several that differ.
 //!
-//! A value counts only if it fits what is asked for, if it is no form to be filled in, and if the words before it do not
+//! A value counts only if it fits what is asked for, if it is not a form to be filled in, and if the words before it do not
 //! call it a draft or an example. Of several that are left, the last counts where the words before it say that it is the
 //! corrected or final one, or where it alone stands in a code fence. Otherwise nothing says which one is meant.
 

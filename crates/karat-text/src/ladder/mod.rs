@@ -11,7 +11,7 @@
 //!
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
-//! Reasoning (`<think>…</think>` and the like, or a fence marked so) is no answer on any rung. The words around a value are
+//! Reasoning (`<think>…</think>` and the like, or a fence marked so) is not an answer on any rung. The words around a value are
 //! not read. Of several values that differ, [`Ladder::choose`] takes the corrected or final one, or none; who
 //! knows more takes all of them with [`Ladder::survey`] and decides by their content.
 //!
@@ -147,7 +147,7 @@ pub enum LadderError {
 /// # Errors
 /// No JSON, or a duplicate key in an object, since it is unknown which of the two was meant.
 pub fn exact(text: &str) -> Result<Value, String> {
-    let parsed: Parsed = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    let parsed: Parsed = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     match parsed.duplicates.first() {
         Some(twice) => Err(format!("the key {:?} stands twice in one object", twice.key)),
         None => Ok(parsed.value),

@@ -119,7 +119,7 @@ fn a_truncated_reply_is_not_closed() {
 #[test]
 fn errors_name_the_place() {
     let error = refused("Well:\n{\"a\": 1,\n \"b\": NaN}");
-    assert_eq!(error.to_string(), "the reply's JSON is broken at line 3, column 7: NaN is no JSON number");
+    assert_eq!(error.to_string(), "the reply's JSON is broken at line 3, column 7: NaN is not a JSON number");
     assert_eq!(refused("nothing").to_string(), "the reply contains no JSON");
     assert_eq!(refused("[1, 2]").to_string(), "the reply's JSON is a list, where one object is expected");
 }

@@ -67,7 +67,7 @@ pub(super) fn word(word: &str) -> Word {
         };
     }
     if is_not_finite(word) {
-        return Word::Unreadable(format!("{word} is no JSON number"));
+        return Word::Unreadable(format!("{word} is not a JSON number"));
     }
     if word.starts_with("...") || word.starts_with('…') {
         return Word::Unreadable("something was left out with an ellipsis".to_owned());
@@ -81,7 +81,7 @@ pub(super) fn word(word: &str) -> Word {
     }
     Word::Unreadable(match word {
         "" => "a value is missing".to_owned(),
-        _ => format!("{:?} is no JSON value", shorten(word)),
+        _ => format!("{:?} is not a JSON value", shorten(word)),
     })
 }
 
@@ -112,7 +112,7 @@ fn number(word: &str) -> Word {
         None if word.chars().all(|c| c.is_numeric() || matches!(c, '.' | '/' | '%' | '-' | ':')) => {
             Word::Lenient(Value::String(word.to_owned()), "a text without quotes")
         }
-        None => Word::Unreadable(format!("{:?} is no JSON number", shorten(word))),
+        None => Word::Unreadable(format!("{:?} is not a JSON number", shorten(word))),
     }
 }
 

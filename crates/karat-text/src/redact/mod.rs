@@ -89,7 +89,7 @@ impl Redactor {
     /// Rules by kind, and own patterns by name.
     ///
     /// # Errors
-    /// The name of a pattern that is no regular expression, and what is wrong with it.
+    /// The name of a pattern that is not a regular expression, and what is wrong with it.
     pub fn new<'a>(
         kinds: impl IntoIterator<Item = Kind>,
         own: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -235,7 +235,7 @@ fn part(kind: Kind, text: &str, at: Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Replaces the matches of the suite's own rule, except amounts: a pattern that is a bare number would take them, too. What is
-/// joined by hyphens is no amount.
+/// joined by hyphens is not an amount.
 fn replace_own(name: &str, regex: &Regex, text: &str) -> Option<String> {
     let replaced = regex.replace_all(text, |found: &Captures<'_>| {
         let whole = found.get(0).map_or(0..0, |found| found.range());
@@ -267,7 +267,7 @@ fn digits(text: &str) -> Vec<u32> {
     text.chars().filter_map(|c| c.to_digit(10)).collect()
 }
 
-/// True if a number is no part of a longer one, and no amount.
+/// True if a number is not part of a longer one, and no amount.
 fn stands_alone(text: &str, at: &Range<usize>) -> bool {
     let (before, after) = (&text[..at.start], &text[at.end..]);
     let continues = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

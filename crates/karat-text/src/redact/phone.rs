@@ -54,7 +54,7 @@ fn extension(text: &str) -> usize {
     EXTENSION.as_ref().and_then(|rule| rule.find(text)).map_or(0, |found| found.len())
 }
 
-/// Returns true if a number is no part of a longer one or of a word.
+/// Returns true if a number is not part of a longer one or of a word.
 fn is_apart(text: &str, at: &Range<usize>, may_be_amount: bool) -> bool {
     let (before, after) = (&text[..at.start], &text[at.end..]);
     let has_plus = text[at.start..].starts_with(['+', '＋', '(']);

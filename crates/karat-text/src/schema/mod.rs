@@ -66,7 +66,7 @@ impl Schema {
     /// Patterns are those of ECMA-262.
     ///
     /// # Errors
-    /// The value is no schema, refers to another document, or has a pattern that cannot be used.
+    /// The value is not a schema, refers to another document, or has a pattern that cannot be used.
     pub fn new(schema: &Value) -> Result<Self, ValidationError<'static>> {
         let schema = unwrap_envelope(schema);
         let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN_STEPS);
@@ -491,7 +491,7 @@ mod tests {
         let value = |length: usize| Value::Array(vec![json!("x"); length]);
         assert_eq!(list.errors(&value(900)).unwrap().len(), 900);
         assert_eq!(list.errors(&value(5_000)).unwrap().len(), 1);
-        // Size alone is no reason: each value has its steps.
+        // Size alone is not a reason: each value has its steps.
         assert_eq!(list.is_valid(&Value::Array(vec![json!(1); 500_000])), Ok(true));
     }
 

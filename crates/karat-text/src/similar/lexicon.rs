@@ -32,7 +32,7 @@ pub enum WordKind {
 /// Words that carry no meaning of their own.
 const FILLERS: &str = "a an the";
 
-/// Words that often begin a sentence and are no names, and words after a number that are no units.
+/// Words that often begin a sentence and are not names, and words after a number that are not units.
 const COMMON: &str = "however moreover also additionally furthermore overall generally typically usually often then there this \
     that these those it its he she they we you his her their our in on at for and or but so if when while where as since \
     of by is was were are be been has have had who which what how why according";

@@ -169,7 +169,7 @@ pub(super) fn blocks(source: &str) -> Vec<Block<'_>> {
             Some(opening @ ("{{" | "{%")) => {
                 let is_statement = opening == "{%";
                 let close = if is_statement { "%}" } else { "}}" };
-                // A sign that removes the space before the block is no operator.
+                // A sign that removes the space before the block is not an operator.
                 let start = open + 2 + usize::from(source[open + 2..].starts_with(['-', '+']));
                 let (tokens, end) = tokens(source, start, Some(close));
                 let block = Block { span: open..end, is_statement, tokens };

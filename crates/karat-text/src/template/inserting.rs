@@ -26,7 +26,7 @@ impl PlainInsertion {
         while let Some((before, hole)) = left.split_once("{{") {
             let (name, after) = hole.split_once("}}")?;
             let name = name.trim_matches(' ');
-            // A word of minijinja's own, such as `true`, is no name that is read.
+            // A word of minijinja's own, such as `true`, is not a name that is read.
             if !reads.iter().any(|read| read == name) {
                 return None;
             }

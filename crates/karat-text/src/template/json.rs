@@ -131,7 +131,7 @@ fn convert(value: &Value, depth: usize, budget: &mut Budget) -> Result<serde_jso
         ValueKind::String => Ok(serde_json::Value::String(value.as_str().unwrap_or_default().to_owned())),
         kind => match Digits::of(value) {
             Some(Digits(number)) => Ok(serde_json::Value::Number(number.clone())),
-            None => Err(format!("is a {kind}, which is no JSON value")),
+            None => Err(format!("is a {kind}, which is not a JSON value")),
         },
     }
 }
@@ -153,7 +153,7 @@ fn number(value: &Value) -> Result<serde_json::Value, String> {
         .ok()
         .and_then(Number::from_f64)
         .map(serde_json::Value::Number)
-        .ok_or_else(|| format!("is {value}, which is no JSON number"))
+        .ok_or_else(|| format!("is {value}, which is not a JSON number"))
 }
 
 fn integer(value: &Value) -> Option<Number> {

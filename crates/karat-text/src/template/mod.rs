@@ -80,7 +80,7 @@ enum Form {
 }
 
 impl Template {
-    /// Compiles a template. One newline at the very end, as files have it, is no part of the text.
+    /// Compiles a template. One newline at the very end, as files have it, is not part of the text.
     ///
     /// # Errors
     /// A syntax error with its line and byte range, or a filter, test or function that does not exist.
@@ -272,7 +272,7 @@ impl Expression {
     /// True if it holds: false, 0, null, and empty texts, lists and objects do not.
     ///
     /// # Errors
-    /// As [`Expression::eval`]; also a text that says whether something holds, or a number: `"false"` is no false.
+    /// As [`Expression::eval`]; also a text that says whether something holds, or a number: `"false"` is not a false.
     pub fn is_true(&self, context: &Context) -> Result<bool, TemplateError> {
         let holds = |fences: &Arc<Fences>| {
             let value = self.raw(context, fences)?;

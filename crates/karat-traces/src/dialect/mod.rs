@@ -21,7 +21,7 @@ pub(crate) struct Fields {
     pub operation: Option<String>,
     /// The conversation before the reply.
     pub messages: Vec<Value>,
-    /// An input that is no conversation.
+    /// An input that is not a conversation.
     pub input: Option<Value>,
     pub output: Option<Value>,
     pub usage: Usage,

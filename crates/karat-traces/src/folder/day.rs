@@ -68,7 +68,7 @@ impl Day {
     /// Adds a row, unless the share leaves it out. The row is in the file after [`Self::flush`].
     ///
     /// # Errors
-    /// The row is no JSON, which cannot be.
+    /// The row is not JSON, which cannot be.
     pub fn add(&mut self, row: &mut Row, share: Share, per_day: Option<u64>) -> io::Result<Fate> {
         if share < self.share {
             self.share = share;
@@ -121,7 +121,7 @@ impl Day {
     }
 }
 
-/// A hash of the id of the row in a line; of the line, if it is no row.
+/// A hash of the id of the row in a line; of the line, if it is not a row.
 pub(super) fn id_hash(line: &str) -> u64 {
     match serde_json::from_str::<Head>(line) {
         Ok(head) => id_hash_of(&head.id),

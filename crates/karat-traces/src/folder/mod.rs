@@ -107,7 +107,7 @@ impl TraceFolder {
     /// The names of the datasets, in order.
     ///
     /// # Errors
-    /// The folder cannot be read. That there is none is no error.
+    /// The folder cannot be read. That there is none is not an error.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let mut names = entries(&self.path)?;
         names.retain(|name| is_name(name) && self.path.join(name).is_dir());
@@ -118,7 +118,7 @@ impl TraceFolder {
     /// The days of a dataset and their files, in order.
     ///
     /// # Errors
-    /// The folder cannot be read. That there is none is no error.
+    /// The folder cannot be read. That there is none is not an error.
     pub fn days(&self, name: &str) -> io::Result<Vec<(Date, PathBuf)>> {
         let folder = self.path.join(name);
         let names = entries(&folder)?;

@@ -45,7 +45,7 @@ pub struct DayRows {
     pub start: usize,
     /// The rows.
     pub rows: Vec<Row>,
-    /// Lines of the day that are no rows.
+    /// Lines of the day that are not rows.
     pub unreadable: usize,
 }
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     /// F73: rows come newest first and each id once, as it was sent last; words and pages choose among them, and lines that
-    /// are no rows are counted.
+    /// are not rows are counted.
     #[test]
     fn rows_of_a_day_are_read_newest_first() {
         let lines = [

@@ -51,7 +51,7 @@ fn both_encodings_give_the_same_rows() {
 }
 
 /// SV-21: contents in events, today's and earlier ones; calls of tools as a reply; a call without contents is rejected with
-/// the advice that helps; embeddings are no rows.
+/// the advice that helps; embeddings are not rows.
 #[test]
 fn contents_are_found_in_events() {
     let read = read("gen_ai-events.json");

@@ -62,9 +62,9 @@ fn a_broken_span_is_rejected_with_its_reason() {
 #[test]
 fn a_request_that_cannot_be_read_says_so() {
     let error = TraceRequest::read(b"{", Encoding::Json).unwrap_err().to_string();
-    assert!(error.starts_with("the request is no OTLP JSON: "), "{error}");
+    assert!(error.starts_with("the request is not an OTLP JSON: "), "{error}");
     let error = TraceRequest::read(b"{", Encoding::Protobuf).unwrap_err().to_string();
-    assert!(error.starts_with("the request is no OTLP protobuf: "), "{error}");
+    assert!(error.starts_with("the request is not an OTLP protobuf: "), "{error}");
 }
 
 proptest! {

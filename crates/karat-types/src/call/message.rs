@@ -241,7 +241,7 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments, an object; null where `raw` holds what is none.
     pub arguments: Value,
-    /// The arguments as the model wrote them, where they are no JSON object.
+    /// The arguments as the model wrote them, where they are not JSON objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }

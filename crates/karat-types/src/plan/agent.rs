@@ -108,7 +108,7 @@ impl AgentSpec {
         self.all_tools().all(|tool| tool.version.is_some() || !tool.is_external())
     }
 
-    /// Removes folders and paths, which are no part of identity.
+    /// Removes folders and paths, which are not part of identity.
     pub fn clear_folders(&mut self) {
         self.messages.iter_mut().for_each(PromptTurn::clear_folders);
         for tool in self.tools.iter_mut().chain(&mut self.state) {

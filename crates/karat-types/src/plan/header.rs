@@ -219,7 +219,7 @@ impl PlanHeader {
     }
 
     /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of. Scorers in a cascade
-    /// do not grade every cell, so they are no checks.
+    /// do not grade every cell, so they are not checks.
     pub fn checks(&self) -> impl Iterator<Item = &MetricSpec> {
         let is_check = |it: &&MetricSpec| {
             (it.binary || it.verdicts) && self.scorers.get(it.scorer).is_some_and(|scorer| !scorer.is_in_cascade())

@@ -423,7 +423,7 @@ pub struct DiagnosticSpec {
         deserialize_with = "read_finding_merge"
     )]
     pub chunks: FindingMerge,
-    /// Two fields that must differ: an item in which they are equal is no finding and is dropped, which is recorded.
+    /// Two fields that must differ: an item in which they are equal is not a finding and is dropped, which is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<(String, String)>,
 }

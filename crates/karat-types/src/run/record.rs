@@ -377,7 +377,7 @@ impl CellError {
     }
 
     /// Returns true if replies to other calls may be good, so that `retry` uses them again: one call gave no reply, or one
-    /// that could not be read, or what failed is no part of the system.
+    /// that could not be read, or what failed is not part of the system.
     pub fn leaves_good_replies(&self) -> bool {
         self.is_beside_system() || self.is_call_failure() || self.code == Self::UNREADABLE
     }

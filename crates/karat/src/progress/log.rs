@@ -1,4 +1,4 @@
-//! Progress where stderr is no terminal: a line every few seconds.
+//! Progress where stderr is not a terminal: a line every few seconds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

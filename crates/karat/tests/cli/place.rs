@@ -14,7 +14,7 @@ pub struct Place {
 }
 
 /// The exit code and the output of a command.
-pub struct Said {
+pub struct CommandOutput {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -72,29 +72,29 @@ impl Place {
         command
     }
 
-    pub fn karat(&self, arguments: &[&str]) -> Said {
-        Said::of(self.command(arguments).output().unwrap())
+    pub fn karat(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).output().unwrap())
     }
 
     /// Runs a command that must succeed.
-    pub fn fine(&self, arguments: &[&str]) -> Said {
-        let said = self.karat(arguments);
-        assert_eq!(said.code, 0, "karat {}\n{}\n{}", arguments.join(" "), said.stdout, said.stderr);
-        said
+    pub fn succeed(&self, arguments: &[&str]) -> CommandOutput {
+        let result = self.karat(arguments);
+        assert_eq!(result.code, 0, "karat {}\n{}\n{}", arguments.join(" "), result.stdout, result.stderr);
+        result
     }
 
     /// The canonical report of a run, as text.
     pub fn canonical(&self, run: &str) -> String {
-        self.fine(&["report", run, "--canonical", "--format", "json", "-o", "-"]).stdout
+        self.succeed(&["report", run, "--canonical", "--format", "json", "-o", "-"]).stdout
     }
 
     /// The report of a run.
     pub fn report(&self, run: &str) -> Value {
-        serde_json::from_str(&self.fine(&["report", run, "--format", "json", "-o", "-"]).stdout).unwrap()
+        serde_json::from_str(&self.succeed(&["report", run, "--format", "json", "-o", "-"]).stdout).unwrap()
     }
 }
 
-impl Said {
+impl CommandOutput {
     pub fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }

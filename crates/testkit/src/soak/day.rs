@@ -100,7 +100,7 @@ impl Day {
         let begin = CHANGE_OF_CLOCKS - i64::from(soak.hours) * 30 * MINUTE + BEHIND;
         world.set_time(begin)?;
         let token = |role: &str| {
-            let made = world.fine(&["token", "create", "--role", role, "--name", role])?;
+            let made = world.succeed(&["token", "create", "--role", role, "--name", role])?;
             Ok::<_, String>(made.trim().to_owned())
         };
         let tokens = vec![token("run")?, token("ingest")?];

@@ -112,7 +112,7 @@ impl World {
     }
 
     /// Runs a command that must succeed, and returns what it prints.
-    pub fn fine(&self, arguments: &[&str]) -> Result<String, String> {
+    pub fn succeed(&self, arguments: &[&str]) -> Result<String, String> {
         let output = self.karat(arguments)?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    /// Makes, resumes or retries a run to its end. A gate that is not met is no failure.
+    /// Makes, resumes or retries a run to its end. A gate that is not met is not a failure.
     ///
     /// # Errors
     /// The messages of a run that did not end.
@@ -134,7 +134,7 @@ impl World {
 
     /// Runs a command that must succeed and prints JSON.
     pub fn json(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
-        let text = self.fine(arguments)?;
+        let text = self.succeed(arguments)?;
         serde_json::from_str(&text).map_err(error_of(&format!("reading karat {}", arguments.join(" "))))
     }
 }

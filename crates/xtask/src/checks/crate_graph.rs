@@ -161,7 +161,7 @@ fn intervals_and_tests_come_from_one_folder() {
             let text = std::fs::read_to_string(&path).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             let own = OWN_STATISTICS.iter().any(|own| name.starts_with(own)) || name.contains("tests");
-            // `without_interval` is no formula.
+            // `without_interval` is not a formula.
             let is_named = |formula: &&&str| {
                 let mut places = code.match_indices(**formula);
                 places.any(|(at, _)| {

@@ -24,7 +24,7 @@ impl Commit {
     /// The commit of a working tree.
     ///
     /// # Errors
-    /// The folder is no working tree of Git.
+    /// The folder is not a working tree of Git.
     pub fn of(root: &Path) -> Result<Self, String> {
         let git = |arguments: &[&str]| output(Command::new("git").arg("-C").arg(root).args(arguments));
         let shown = git(&["show", "--no-patch", "--format=%H %cs %ct", "HEAD"])?;
@@ -35,7 +35,7 @@ impl Commit {
         let dirty = if git(&["status", "--porcelain"])?.trim().is_empty() { "" } else { "-dirty" };
         let time = time
             .parse::<u64>()
-            .map_err(|_| format!("reading the commit of {}: {time:?} is no time", root.display()))?;
+            .map_err(|_| format!("reading the commit of {}: {time:?} is not a time", root.display()))?;
         Ok(Self { hash: format!("{hash}{dirty}"), date: date.to_owned(), time })
     }
 

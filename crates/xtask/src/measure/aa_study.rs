@@ -92,7 +92,7 @@ pub const MEANS: [World; 5] = [
     World::new("scores", Scores::Numbers, "mean", 16),
 ];
 
-/// Figures that are no means, which `compare` resamples.
+/// Figures that are not means, which `compare` resamples.
 pub const FIGURES: [World; 9] = [
     World::new("macro F1", Scores::Labels, "f1", 30),
     World::new("macro F1", Scores::Labels, "f1", 100),

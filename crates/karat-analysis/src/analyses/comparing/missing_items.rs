@@ -153,7 +153,7 @@ pub(in crate::analyses) fn build(
         return Err(options_error(spec, "from is empty: list the variants whose items are expected"));
     }
     let path = Path::parse(&options.items).map_err(|error| options_error(spec, format!("items: {error}")))?;
-    // A variant that `--variants` left out of this run is no error.
+    // A variant that `--variants` left out of this run is not an error.
     let found = MissingItems { from: options.from.clone(), note: BY_WORDS, ..MissingItems::default() };
     Ok(Some(Box::new(MissingItemsFold {
         plan: plan.clone(),

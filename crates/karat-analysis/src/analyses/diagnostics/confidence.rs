@@ -141,7 +141,7 @@ pub struct Confidence {
     pub buckets: Buckets,
     /// Items without a confidence.
     pub missing: u64,
-    /// Number of items whose confidence is no number from 0 to 1; excluded from buckets.
+    /// Number of items whose confidence is not a number from 0 to 1; excluded from buckets.
     pub out_of_range: u64,
     /// Number of errors without an item; excluded from buckets.
     pub unlocated: u64,

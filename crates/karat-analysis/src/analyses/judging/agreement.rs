@@ -57,7 +57,7 @@ pub(in crate::analyses) fn build(
     if let Some(threshold) = options.threshold.filter(|it| !(0.0..1.0).contains(it)) {
         return Err(options_error(spec, format!("threshold: {threshold} is not from 0 to 1")));
     }
-    // A listed judge that is not in this run is no error: `--judges` may have left it out.
+    // A listed judge that is not in this run is not an error: `--judges` may have left it out.
     let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));
     let judges = plan.judges.iter().enumerate().map(|(at, judge)| (at, judge.id.clone()));
     let judges = judges.filter(|(_, id)| listed(id)).collect();

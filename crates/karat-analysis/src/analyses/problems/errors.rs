@@ -34,7 +34,7 @@ pub enum Stage {
     Cell,
     /// A judge gave no grade.
     Judgment,
-    /// A scorer that is no judge gave no score.
+    /// A scorer that is not a judge gave no score.
     Score,
 }
 

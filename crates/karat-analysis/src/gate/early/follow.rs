@@ -68,7 +68,7 @@ enum PurposeKind {
     /// A system's place in the race.
     Race(usize),
     /// Systems that no gate names run as long as the others.
-    Company,
+    UngatedSystem,
 }
 
 impl EarlyStop {
@@ -252,7 +252,7 @@ impl EarlyStop {
         let company: Vec<usize> = all.filter(|system| !named.contains(system)).collect();
         if !company.is_empty() {
             // Nothing to decide: such a run goes to its end.
-            let kind = if purposes.is_empty() { PurposeKind::End } else { PurposeKind::Company };
+            let kind = if purposes.is_empty() { PurposeKind::End } else { PurposeKind::UngatedSystem };
             purposes.push((kind, StopSpan { systems: company, ..alone(0) }));
         }
         let specs: Vec<_> = claims
@@ -426,7 +426,7 @@ impl Course {
             PurposeKind::Claim(at) => self.claims.get(at).is_some_and(|claim| claim.last.is_none()),
             PurposeKind::End => true,
             PurposeKind::Race(system) => self.race.as_ref().is_some_and(|race| race.is_open(system)),
-            PurposeKind::Company => self.stopped.is_none(),
+            PurposeKind::UngatedSystem => self.stopped.is_none(),
         }
     }
 
@@ -435,7 +435,7 @@ impl Course {
             PurposeKind::Claim(at) => self.claims.get(at)?.last,
             PurposeKind::End => None,
             PurposeKind::Race(system) => self.race.as_ref()?.last.get(system).copied().flatten(),
-            PurposeKind::Company => stop,
+            PurposeKind::UngatedSystem => stop,
         }
     }
 }
@@ -505,11 +505,11 @@ impl StopRule for EarlyStop {
         course.units += 1;
         course.samples += ordinals.len() as u64;
         let added = scores.and_then(|scores| self.add_scores(&mut course, unit, &scores).map_err(RowError));
-        let only_company = |purpose: &Purpose| purpose.kind == PurposeKind::Company || !course.is_open(purpose);
-        if course.stopped.is_none() && course.purposes.iter().all(only_company) {
+        let only_ungated = |purpose: &Purpose| purpose.kind == PurposeKind::UngatedSystem || !course.is_open(purpose);
+        if course.stopped.is_none() && course.purposes.iter().all(only_ungated) {
             course.stopped = Some((course.units, course.samples));
             for purpose in &mut course.purposes {
-                if purpose.kind == PurposeKind::Company {
+                if purpose.kind == PurposeKind::UngatedSystem {
                     purpose.span.last = Some(unit);
                 }
             }

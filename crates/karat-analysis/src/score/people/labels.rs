@@ -61,7 +61,7 @@ pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec
 /// Allowed distance of a grade from a step: the rounding error of 0.1 × 3 in binary.
 const ROUNDING: f64 = 1e-9;
 
-/// Returns the problem of a label: a misspelt name, no name of a metric at all, or a value that is no grade, is outside
+/// Returns the problem of a label: a misspelt name, no name of a metric at all, or a value that is not a grade, is outside
 /// the metric's range or between its steps. Other unknown names are reported by [`unknown_names`].
 pub(crate) fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
     let all = all_scorers(plan);

@@ -128,7 +128,7 @@ impl Datasets<'_> {
     pub fn dedup(&self, asked: &DedupRequest) -> Result<DedupReport, AppError> {
         if !(0.3..=1.0).contains(&asked.at) {
             let hint = "name a number from 0.3 to 1; 0.8 is usual";
-            return Err(bad_option("--at", &asked.at.to_string(), "this is no likeness of near duplicates", hint));
+            return Err(bad_option("--at", &asked.at.to_string(), "this is not a likeness of near duplicates", hint));
         }
         let rows = self.rows(&asked.rows)?;
         if let Some(output) = &asked.output {

@@ -193,7 +193,7 @@ impl Strata {
             bad_option(
                 "--by",
                 by,
-                &format!("this is no column: {error}"),
+                &format!("this is not a column: {error}"),
                 "name a column, such as `topic` or `meta.topic`",
             )
         })?;

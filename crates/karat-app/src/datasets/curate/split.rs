@@ -246,7 +246,7 @@ impl Columns {
             Ok(path) => Ok((column.clone(), path)),
             Err(error) => {
                 let hint = "name a column, such as `user` or `meta.user`";
-                Err(bad_option(flag, column, &format!("this is no column: {error}"), hint))
+                Err(bad_option(flag, column, &format!("this is not a column: {error}"), hint))
             }
         };
         let named = asked.by.iter().filter(|column| *column != CLUSTER);
@@ -330,7 +330,7 @@ fn time_of(row: &SourceRow, column: &str, path: &ColumnPath, columns: &Value) ->
     });
     read.ok_or_else(|| {
         let shown = value.map_or_else(|| "nothing".to_owned(), |value| super::dedup::cut(&value.to_string()));
-        let problem = format!("the row `{}` has {shown} there, which is no time", row.sample.id);
+        let problem = format!("the row `{}` has {shown} there, which is not a time", row.sample.id);
         bad_option("--time", column, &problem, "a time is 2026-01-31, 2026-01-31T08:00:00Z or a number of seconds")
     })
 }

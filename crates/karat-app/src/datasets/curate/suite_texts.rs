@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) struct SuiteTexts {
     pub names: Vec<String>,
     pub texts: Vec<LeakText>,
-    /// The sample that a labelled example is of: its own row is no leak, since judges do not see it there.
+    /// The sample that a labelled example is of: its own row is not a leak, since judges do not see it there.
     pub samples: Vec<Option<String>>,
 }
 

@@ -151,7 +151,7 @@ impl<'p> TableRows<'p> {
         let calls: Vec<String> = judgment.calls.iter().map(ToString::to_string).collect();
         let line = |vote: u32, order: Option<&str>, metric: u16, score: Option<f64>| {
             let metric = self.plan.metrics.get(usize::from(metric)).map_or("", |metric| metric.name.as_str());
-            // Overall figures and breakdowns are no dimensions.
+            // Overall figures and breakdowns are not dimensions.
             let within = || metric.strip_prefix(&format!("{}.", scorer.id)).unwrap_or(metric);
             let name = dimension(scorer, metric).map_or_else(within, |dimension| dimension.name.as_str());
             let mut fields = self.identity(row);

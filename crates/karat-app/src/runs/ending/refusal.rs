@@ -5,7 +5,7 @@ use karat_engine::{RefusingTarget, TargetFault};
 use karat_providers::RERUN;
 use karat_report::count_noun;
 
-/// The message, if there are such recipients. Its advice always works: cells that failed are no results, so a new run makes
+/// The message, if there are such recipients. Its advice always works: cells that failed are not results, so a new run makes
 /// them.
 pub(crate) fn refusal_message(refusing: &[RefusingTarget]) -> Option<String> {
     let lines: Vec<String> = refusing.iter().map(stopped_line).collect();

@@ -188,7 +188,7 @@ impl Service<'_> {
     /// finished is not made again, and its alerts are stored once.
     ///
     /// # Errors
-    /// The store cannot be written. A run that fails is no error here: it is in the result, and causes alerts.
+    /// The store cannot be written. A run that fails is not an error here: it is in the result, and causes alerts.
     pub fn run_due(&self, due: &DueRun, execution: Execution) -> Result<DueRunEnd, AppError> {
         let execution = Execution { run_id: Some(due.run.clone()), resume: true, ..execution };
         let outcome = match due.task {

@@ -75,7 +75,7 @@ pub struct DueTime {
 /// The next due times of a cron expression after a time.
 ///
 /// # Errors
-/// The expression or the zone is wrong, or the time is no RFC 3339 time.
+/// The expression or the zone is wrong, or the time is not a RFC 3339 time.
 pub fn due_times(cron: &str, zone: &str, from: Moment, count: usize) -> Result<Vec<DueTime>, AppError> {
     let timetable =
         Timetable::parse(cron, zone).map_err(|error| ServiceError::Timetable { problem: error.to_string() })?;

@@ -90,7 +90,7 @@ impl Question {
     }
 }
 
-/// The spans of an answer; `None` if it is no list of them, or too long.
+/// The spans of an answer; `None` if it is not a list of them, or too long.
 pub(crate) fn spans(answer: &Value) -> Option<Vec<SpanAnswer>> {
     let spans: Vec<SpanAnswer> = Deserialize::deserialize(answer).ok()?;
     (spans.len() <= MOST_SPANS).then_some(spans)
@@ -145,7 +145,7 @@ pub(crate) fn check_answers(questions: &[Question], answers: &Map<String, Value>
 pub(crate) fn check_given(questions: &[Question], answers: &Map<String, Value>, text: &str) -> Result<(), String> {
     for (id, answer) in answers {
         let question = questions.iter().find(|question| question.id == *id);
-        let question = question.ok_or_else(|| format!("`{id}` is no question of this task"))?;
+        let question = question.ok_or_else(|| format!("`{id}` is not a question of this task"))?;
         question.check_answer(answer, text).map_err(|problem| format!("`{id}` {problem}"))?;
     }
     Ok(())

@@ -185,7 +185,7 @@ pub(super) fn is_score(question: &Question) -> bool {
     matches!(question.kind, QuestionKind::Scale | QuestionKind::Choice)
 }
 
-/// Rows of a labels file: of single outputs with answers that are scores. Gold items are no outputs of the run.
+/// Rows of a labels file: of single outputs with answers that are scores. Gold items are not outputs of the run.
 pub(crate) fn label_rows(
     task: &LoadedTask,
     state: &TaskState,

@@ -172,7 +172,7 @@ fn each_item_gets_enough_different_people() {
     assert_eq!((&view["items"]["by_labels"], &view["labels"]["missing"]), (&json!([0, 0, 0, ITEMS]), &json!(0)));
 }
 
-/// HU-10: the number of labels is held by the store, a sign of life after one's own submit is no error, and an untouched
+/// HU-10: the number of labels is held by the store, a sign of life after one's own submit is not an error, and an untouched
 /// queue is not done. An expired lease frees its place; its holder may renew while the place is free.
 #[test]
 fn leases_end_and_are_renewed() {
@@ -237,7 +237,7 @@ fn skipped_and_flagged_items_go_to_the_owner() {
     assert_eq!(submit(&app, "dan", &item, 3)["state"], "counted");
 }
 
-/// HU-12: an undo removes the label, keeps its answers as a draft, and is no low score; drafts and the last labels are
+/// HU-12: an undo removes the label, keeps its answers as a draft, and is not a low score; drafts and the last labels are
 /// there in another process.
 #[test]
 fn an_undo_removes_the_label() {

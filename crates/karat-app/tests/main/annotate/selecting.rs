@@ -333,5 +333,5 @@ fn an_unknown_name_is_no_suite() {
     assert_eq!(app.tasks().label_source("t@1").unwrap(), LabelSource::Task);
     assert_eq!(app.tasks().label_source("claims").unwrap(), LabelSource::Suite);
     let said = app.tasks().label_source("nope").unwrap_err().to_string();
-    assert!(said.contains("`nope` is no annotation task, no suite file and no preset"), "{said}");
+    assert!(said.contains("`nope` is not an annotation task, no suite file and no preset"), "{said}");
 }

@@ -100,7 +100,7 @@ fn a_test_is_compared_with_a_training_set() {
     assert!(missing.to_string().contains("there is no file nowhere.jsonl"), "{missing}");
 }
 
-/// F59: a sentence that a labelled example has from its own row is no leak of another row that has the same sentence, while
+/// F59: a sentence that a labelled example has from its own row is not a leak of another row that has the same sentence, while
 /// one that it has from nowhere else is; so the preset `claims` is silent.
 #[test]
 fn labelled_examples_leak_only_what_is_not_of_their_own_row() {

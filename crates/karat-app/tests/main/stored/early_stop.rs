@@ -433,7 +433,7 @@ run: { max_concurrency: 4, budget_usd: 1000, stop_early: true }
     assert!(warned.contains(&format!("stopped early, after {after} of 200 samples")), "{warned}");
 }
 
-/// SL-07: a run whose budget is used up before its gates are decided is no stopped run; with more it stops where an
+/// SL-07: a run whose budget is used up before its gates are decided is not a stopped run; with more it stops where an
 /// uninterrupted one does.
 #[test]
 fn a_budget_that_ends_first_is_no_early_stop() {

@@ -88,7 +88,7 @@ impl ToolResult {
     /// Reads the answer of a program or service.
     ///
     /// # Errors
-    /// It is no object with `result` or `error`.
+    /// It is not an object with `result` or `error`.
     pub fn read(answer: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct AnswerBody {
@@ -103,7 +103,7 @@ impl ToolResult {
         let quoted: String = answer.chars().take(200).collect();
         let body = half_characters::parse::<AnswerBody>(answer.trim())
             .map(|read| read.value)
-            .map_err(|error| format!("answered with what is no JSON object ({error}); it begins {quoted:?}"))?;
+            .map_err(|error| format!("answered with what is not a JSON object ({error}); it begins {quoted:?}"))?;
         match (body.error.filter(|error| !error.is_null()), body.result) {
             (Some(error), _) => Ok(Self::error(text(&error))),
             (None, Some(result)) => Ok(Self::of(&result)),
@@ -155,7 +155,7 @@ impl CompiledTool {
         let complaint =
             |problems: &str| ToolResult::error(format!("the arguments of `{}` are invalid: {problems}", self.id));
         if call.raw.is_some() {
-            return Ok(Some(complaint("they are no JSON object")));
+            return Ok(Some(complaint("they are not JSON objects")));
         }
         let errors = self.schema.errors(&call.arguments).map_err(|why| why.to_string())?;
         let problems = errors.iter().take(MAX_VIOLATIONS).map(|error| match error.instance_path().as_str() {

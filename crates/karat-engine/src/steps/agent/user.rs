@@ -57,7 +57,7 @@ impl CompiledUser {
     /// The user of a row.
     ///
     /// # Errors
-    /// The message of a template that fails, or of a script that is no list of texts.
+    /// The message of a template that fails, or of a script that is not a list of texts.
     pub fn start(&self, input: &StepInput) -> Result<User, String> {
         let context = &input.context;
         match self {

@@ -143,7 +143,7 @@ fn json_schema(given: &Given<'_>) -> Result<Item, Refusal> {
         Value::Bool(true) => Ok(Item::new("json_schema").with("schema", json!({}))),
         Value::Bool(false) => Ok(Item::new("json_schema").with("schema", json!({"not": {}}))),
         Value::Object(_) => Ok(Item::new("json_schema").with("schema", schema)),
-        _ => Err(Refusal::new("its schema is no JSON Schema")),
+        _ => Err(Refusal::new("its schema is not JSON Schema")),
     }
 }
 
@@ -159,6 +159,6 @@ fn word_count(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
             }
         };
     }
-    let count = number_of(&given.value).ok_or_else(|| Refusal::new("its value is no number of words"))?;
+    let count = number_of(&given.value).ok_or_else(|| Refusal::new("its value is not a number of words"))?;
     Ok(Some(item.min(count).max(count)))
 }

@@ -169,7 +169,7 @@ enum Outcome {
 }
 
 impl Assert {
-    /// The asserts of a list; what is no assert is listed as dropped.
+    /// The asserts of a list; what is not an assert is listed as dropped.
     pub fn list(path: &str, value: Option<&Value>, report: &mut ImportReport) -> Vec<Self> {
         let mut asserts = Vec::new();
         for (at, value) in value.and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -181,7 +181,7 @@ impl Assert {
                     let spec = Map::from_iter([("type".to_owned(), json!(REFERENCE))]);
                     asserts.push(Self { path, line: None, spec });
                 }
-                None => report.drop(Refusal::new("is no assert: it has no `type`").of_sample(&path, "assert")),
+                None => report.drop(Refusal::new("is not an assert: it has no `type`").of_sample(&path, "assert")),
             }
         }
         asserts

@@ -195,7 +195,7 @@ fn incomplete_asserts_are_dropped() {
     for (assert, why) in [
         (json!({"type": "latency"}), "has no threshold"),
         (json!({"type": "regex", "value": "(?<=a)b"}), "look-around"),
-        (json!({"type": "is-json", "value": "just words"}), "is no JSON Schema"),
+        (json!({"type": "is-json", "value": "just words"}), "is not JSON Schema"),
         (json!({"type": "word-count", "value": "few"}), "no number of words"),
         (json!({"type": "contains-any", "value": []}), "has no values"),
         (json!({"type": "not-contains", "value": ""}), "every text contains nothing"),

@@ -40,7 +40,7 @@ pub(in crate::promptfoo) fn is_type(kind: &str) -> bool {
 /// The refusal of a type that is not carried over.
 pub(super) fn refusal(kind: &str) -> Refusal {
     known_refusal(kind).unwrap_or_else(|| {
-        let refusal = Refusal::new("is no type of assert that this version knows");
+        let refusal = Refusal::new("is not a type of assert that this version knows");
         match nearest(kind, CARRIED) {
             Some(near) => refusal.instead(format!("perhaps `{near}` was meant")),
             None => refusal,

@@ -333,7 +333,7 @@ fn read_files(
             Ok(Some(read)) => tests.extend(read),
             Ok(None) => {
                 let refusal =
-                    Refusal::new("is no form of tests that this version reads").instead("a CSV, JSONL or YAML file");
+                    Refusal::new("is not a form of tests that this version reads").instead("a CSV, JSONL or YAML file");
                 report.drop(refusal.of_sample(path, &name));
             }
             Err(error) => report.drop(Refusal::of_error(&error).of_sample(path, &name)),
@@ -406,7 +406,7 @@ pub(super) fn read_scenarios(
     for (at, scenario) in scenarios.iter().enumerate() {
         let path = format!("scenarios[{at}]");
         let Some(scenario) = scenario.as_object() else {
-            report.drop(Refusal::new("is no scenario with `config` and `tests`").of_sample(&path, "scenario"));
+            report.drop(Refusal::new("is not a scenario with `config` and `tests`").of_sample(&path, "scenario"));
             continue;
         };
         drop_unknown_keys(&path, scenario, &["description", "config", "tests"], report);

@@ -39,7 +39,7 @@ const CODE: [(&str, &str); 4] =
 /// Reads the tests of a CSV file. `name` is the file as the config names it.
 ///
 /// # Errors
-/// A file that is no CSV table, with the line.
+/// A file that is not a CSV table, with the line.
 pub(super) fn read(
     source: &Source,
     path: &Path,
@@ -49,7 +49,7 @@ pub(super) fn read(
     let text = source.text(path)?;
     let broken = |error: &csv::Error| {
         let line = error.position().map_or(1, |position| position.line() as usize);
-        ImportError::new(path.display(), format!("is no CSV table: {error}")).at_line(line)
+        ImportError::new(path.display(), format!("is not a CSV table: {error}")).at_line(line)
     };
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let header: Vec<String> =
@@ -149,11 +149,11 @@ impl Row {
                     Ok(threshold) => drop(self.test.insert(key.to_owned(), json!(threshold))),
                     Err(_) => report.note(
                         format!("{}.{column}", self.path),
-                        format!("`{cell}` is no number, so there is no threshold"),
+                        format!("`{cell}` is not a number, so there is no threshold"),
                     ),
                 },
                 _ => {
-                    let refusal = Refusal::new("is no column that this version knows");
+                    let refusal = Refusal::new("is not a column that this version knows");
                     report.drop(refusal.of_sample(&format!("{file}:1.{column}"), column));
                 }
             }
@@ -171,7 +171,7 @@ impl Row {
             (Some((number, "threshold")), Some(cell)) => match cell.trim().parse::<f64>() {
                 Ok(threshold) => self.settings.push((number, "threshold".to_owned(), json!(threshold))),
                 Err(_) => {
-                    report.note(format!("{}.{column}", self.path), format!("`{cell}` is no number and is left out"))
+                    report.note(format!("{}.{column}", self.path), format!("`{cell}` is not a number and is left out"))
                 }
             },
             (Some((_, "threshold")), None) => {
@@ -179,7 +179,7 @@ impl Row {
                     .note(format!("{}.{column}", self.path), "an empty cell, an error in promptfoo, sets no threshold");
             }
             _ => {
-                let refusal = Refusal::new("is no setting that this version knows");
+                let refusal = Refusal::new("is not a setting that this version knows");
                 report.drop(refusal.of_sample(&format!("{file}:1.{column}"), column));
             }
         }

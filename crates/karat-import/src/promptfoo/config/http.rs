@@ -24,7 +24,7 @@ static PROMPT_TAG: LazyLock<Regex> =
 static PROMPT_JSON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{-?\s*prompt\s*\|\s*dump\s*(?:\|\s*safe\s*)?-?\}\}").expect("a valid pattern"));
 
-/// A name and its written value in a text that is no JSON, such as a form.
+/// A name and its written value in a text that is not JSON, such as a form.
 #[allow(clippy::expect_used, reason = "the pattern is a constant")]
 static NAMED_VALUE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"([\w-]+)["']?\s*[=:]\s*["']?([^\s"'&,;{}]+)"#).expect("a valid pattern"));
@@ -63,7 +63,7 @@ impl Service {
         let command = "a `command` step that sends the request";
         let raw = match config.get("request").map(text_of) {
             Some(text) => raw_request(&text, config)
-                .ok_or_else(|| Refusal::new("has a `request` that is no raw HTTP").instead("an `http` step"))?,
+                .ok_or_else(|| Refusal::new("has a `request` that is not a raw HTTP").instead("an `http` step"))?,
             None => Map::new(),
         };
         let config: &Map<String, Value> =
@@ -90,7 +90,7 @@ impl Service {
                 "method" => service.method = value.as_str().map(str::to_uppercase).filter(|method| method != "POST"),
                 "headers" => service.read_headers(value, &format!("{path}.headers"), settings, report),
                 "body" => {
-                    // A text that is no JSON is sent as it is.
+                    // A text that is not JSON is sent as it is.
                     let body = json_body(value).unwrap_or_else(|| value.clone());
                     if let Some(name) = secret_name(&body) {
                         let refusal = Refusal::new(format!("its `body` holds a key, `{name}`"));
@@ -115,7 +115,7 @@ impl Service {
                 // They decide how often it is asked, not what it answers.
                 "maxRetries" | "retries" => {}
                 _ => {
-                    let refusal = Refusal::new("is no setting of an `http` step");
+                    let refusal = Refusal::new("is not a setting of an `http` step");
                     report.drop(refusal.of_all(&format!("{path}.{key}"), key));
                     service.unchecked.push(key.clone());
                 }

@@ -228,7 +228,7 @@ fn drop_keys(config: &Map<String, Value>, report: &mut ImportReport) {
             "tracing" => {
                 Refusal::new("collects traces of promptfoo's own").instead("`karat serve`, which takes traces")
             }
-            _ => Refusal::new("is no key that this version knows"),
+            _ => Refusal::new("is not a key that this version knows"),
         };
         match value {
             Value::Array(items) if key == "extensions" => {

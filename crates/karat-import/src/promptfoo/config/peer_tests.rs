@@ -363,7 +363,7 @@ fn prompts_are_filled_in_at_import() {
     assert_eq!(imported.dropped(), []);
 }
 
-/// F101: the last newline of a prompt stays, and a provider's interface is no model's name.
+/// F101: the last newline of a prompt stays, and a provider's interface is not a model's name.
 #[test]
 fn newlines_and_names_of_models_are_kept() {
     let imported = config(

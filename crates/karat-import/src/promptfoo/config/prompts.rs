@@ -91,7 +91,7 @@ impl Prompt {
                 return Ok(json!({"text": format!("{text}{end}")}));
             }
             PromptBody::Text(text) => {
-                // The newline at the end of a file is no part of the text.
+                // The newline at the end of a file is not part of the text.
                 let path = format!("prompts/{}.md", self.id);
                 write(&path, &format!("{text}\n"))?;
                 return Ok(json!(path));
@@ -271,7 +271,7 @@ impl PromptReader<'_> {
                     for row in reader.deserialize::<Map<String, Value>>() {
                         let row = row.map_err(|error| {
                             let line = error.position().map_or(1, |position| position.line() as usize);
-                            ImportError::new(file.display(), format!("is no CSV table: {error}")).at_line(line)
+                            ImportError::new(file.display(), format!("is not a CSV table: {error}")).at_line(line)
                         })?;
                         let cell = |name: &str| row.get(name).map(text_of).filter(|cell| !cell.is_empty());
                         prompts.extend(cell("prompt").map(|text| raw(&text, cell("label").or(label.clone()))));

@@ -243,7 +243,7 @@ fn is_program(id: &str) -> bool {
     ["file://", "exec:", "python:"].iter().any(|prefix| id.starts_with(prefix)) || files::is_code(id)
 }
 
-/// The reason why a provider is no model, where its name says so.
+/// The reason why a provider is not a model, where its name says so.
 fn refusal(id: &str) -> Option<Refusal> {
     let command = "a `command` step, or a model with `provider: command`";
     Some(match id.split(':').next().unwrap_or_default() {

@@ -431,11 +431,11 @@ fn tests_come_from_files() {
     );
     assert_eq!(
         imported.notes(),
-        ["an empty cell, an error in promptfoo, sets no threshold", "`abc` is no number, so there is no threshold",]
+        ["an empty cell, an error in promptfoo, sets no threshold", "`abc` is not a number, so there is no threshold",]
     );
 }
 
-/// IO-01: what is no config is refused with its place and a hint.
+/// IO-01: what is not a config is refused with its place and a hint.
 #[test]
 fn other_files_are_refused() {
     let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";

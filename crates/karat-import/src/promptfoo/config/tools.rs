@@ -36,7 +36,7 @@ pub(super) fn read_tools(
         return Ok(tools);
     }
     for (provider, _) in offered {
-        let why = if is_common { "is no list of functions" } else { "offers tools to some of the providers only" };
+        let why = if is_common { "is not a list of functions" } else { "offers tools to some of the providers only" };
         let refusal = Refusal::new(why).instead("`tools` of the suite and of the prompt");
         report.drop(refusal.of_all(&format!("{}.config.tools", provider.path), "tools"));
     }

@@ -68,7 +68,7 @@ struct Probe {
 /// Returns true if a JSON file holds results.
 ///
 /// # Errors
-/// A file that is no JSON object.
+/// A file that is not a JSON object.
 pub(in crate::promptfoo) fn holds_results(source: &Source, file: &Path) -> Result<bool, ImportError> {
     let probe: Probe = serde_json::from_reader(source.reader(file)?).map_err(|error| invalid_json(file, &error))?;
     Ok(probe.results.is_some())
@@ -128,7 +128,7 @@ pub(super) fn read_results(
 /// Calls `take` for each line.
 ///
 /// # Errors
-/// A line that is no JSON, or an error of `take`.
+/// A line that is not JSON, or an error of `take`.
 pub(super) fn read_lines(
     source: &Source,
     file: &Path,

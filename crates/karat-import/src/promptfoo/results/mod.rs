@@ -61,7 +61,7 @@ pub(super) fn import(source: &Source, file: &Path, draft: &mut Draft<'_>) -> Res
 /// Reads a file with one result a line.
 ///
 /// # Errors
-/// A line that is no result.
+/// A line that is not a result.
 pub(super) fn import_lines(source: &Source, file: &Path, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let mut named = NamedSystems::default();
     read_lines(source, file, |result| named.add(&result, file))?;

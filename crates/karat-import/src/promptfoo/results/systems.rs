@@ -110,7 +110,7 @@ impl Systems {
         }
         for (at, entry) in list.iter().enumerate().filter(|(at, _)| !taken[*at]) {
             let text =
-                format!("no result names its provider `{}` with its prompt, so it is no system", provider_of(entry));
+                format!("no result names its provider `{}` with its prompt, so it is not a system", provider_of(entry));
             report.note(format!("results.prompts[{at}]"), text);
         }
         let mut systems = Self::default();

@@ -198,7 +198,7 @@ fn results_belong_to_the_system_that_they_name() {
     }
 }
 
-/// F94: what the list lacks has no figures of promptfoo, what the results lack is no system, and other counts are noted.
+/// F94: what the list lacks has no figures of promptfoo, what the results lack is not a system, and other counts are noted.
 #[test]
 fn lists_that_do_not_fit_are_noted() {
     let plain = |name: &str| json!(name);

@@ -112,7 +112,7 @@ impl CostReport {
                 let usage = &document()["usage"];
                 let Some(cost) = non_null(Some(&usage["cost"])) else { return Ok(None) };
                 let cost = dollars(cost)?;
-                // It is filled for other keys as well, where it is no part of the bill.
+                // It is filled for other keys as well, where it is not part of the bill.
                 if usage["is_byok"] != true {
                     return Ok(Some(cost));
                 }

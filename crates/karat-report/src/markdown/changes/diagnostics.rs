@@ -31,7 +31,7 @@ fn before_after(change: Change) -> Inline {
     Inline::text(format!("{} before, {} after", number(change.before), number(change.after)))
 }
 
-/// Writes the rows of groups. What neither side has, or both never have, is no row.
+/// Writes the rows of groups. What neither side has, or both never have, is not a row.
 fn table<'a>(page: &mut Page, head: &'static str, changes: impl Iterator<Item = (&'a str, &'a str, &'a TestedChange)>) {
     let says = |value: Option<f64>| value.is_some_and(|value| value.abs() > 0.0);
     let changes = changes.filter(|(.., it)| says(it.figure.before) || says(it.figure.after));

@@ -170,15 +170,15 @@ impl CommentDocument {
             schema: String,
         }
         let named: Named = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => format!("it is no report: {error}"),
+            serde_json::error::Category::Data => format!("it is not a report: {error}"),
             _ => format!("it is not JSON: {error}"),
         })?;
         match named.schema.as_str() {
             SCHEMA => {}
-            "" => return Err("it is no report: it has no `schema`".to_owned()),
+            "" => return Err("it is not a report: it has no `schema`".to_owned()),
             other => return Err(format!("its schema is `{other}`, and this version reads `{SCHEMA}`")),
         }
-        serde_json::from_slice(bytes).map_err(|error| format!("it is no report: {error}"))
+        serde_json::from_slice(bytes).map_err(|error| format!("it is not a report: {error}"))
     }
 
     /// The figures beside those of the baseline, where there is a change.

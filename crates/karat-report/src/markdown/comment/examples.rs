@@ -34,7 +34,7 @@ impl Outputs {
             outputs.0.insert(ordinal, String::new());
         }
         let mut reader = serde_json::Deserializer::from_slice(bytes);
-        Members(&mut outputs).deserialize(&mut reader).map_err(|error| format!("it is no report: {error}"))?;
+        Members(&mut outputs).deserialize(&mut reader).map_err(|error| format!("it is not a report: {error}"))?;
         outputs.0.retain(|_, text| !text.is_empty());
         Ok(outputs)
     }

@@ -54,13 +54,13 @@ impl ScoreReader<'_> {
             (_, Value::Number(number)) => number
                 .as_f64()
                 .filter(|number| number.is_finite())
-                .ok_or_else(|| format!("is {number}, which is no score")),
+                .ok_or_else(|| format!("is {number}, which is not a score")),
             (_, Value::String(text)) => match self.number_in(text.trim()) {
                 Some(number) => {
                     remarks.lenience(format!("`{}` was written as {text:?}", self.name));
                     Ok(number)
                 }
-                None => Err(format!("is {text:?}, which is no number {}", self.scale)),
+                None => Err(format!("is {text:?}, which is not a number {}", self.scale)),
             },
             (_, other) => Err(format!("is {}, but must be a number {}", kind(other), self.scale)),
         }

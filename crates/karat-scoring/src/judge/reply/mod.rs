@@ -86,7 +86,7 @@ pub struct Reading {
 ///
 /// # Errors
 /// The problem of a reply that holds no JSON object, or none that is the judge's own for sure, or that the provider's filter or
-/// the judge's refusal ended: what stands in such a reply is no verdict.
+/// the judge's refusal ended: what stands in such a reply is not a verdict.
 pub fn read(
     rubric: &Rubric,
     reply: &Reply,
@@ -372,7 +372,7 @@ fn note_missing_verdict(rubric: &Rubric, object: &Map<String, Value>, prefix: &s
     }
 }
 
-/// True if a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
+/// True if a member says that its object is not a verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
 /// `"draft": true`.
 fn says_no_verdict(key: &str, value: &Value) -> bool {
     let key = places::normalize_name(key);

@@ -61,7 +61,7 @@ const SHARE: [(&str, f64); 5] =
     [("normalized", 1.0), ("normalised", 1.0), ("isnormalized", 1.0), ("percent", 100.0), ("percentage", 100.0)];
 
 /// The scale that an object beside or around a score states, if it is another one: `` `max` is 5 ``. A score on
-/// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
+/// another scale is not a score on this one. Keys that the rubric asks for say nothing of it.
 pub(super) fn other_scale(
     members: &Map<String, Value>,
     object: ScaleObject,

@@ -83,7 +83,7 @@ fn a_reply_that_stays_invalid_is_unscored() {
     assert!(driven.asked[1].1.messages.iter().any(|message| message.text() == "I cannot judge this."));
 }
 
-/// BY-07, CL-15: what stands in a reply that was refused, or ended by a filter, is no verdict, however whole it looks.
+/// BY-07, CL-15: what stands in a reply that was refused, or ended by a filter, is not a verdict, however whole it looks.
 #[test]
 fn a_refused_reply_is_unscored() {
     let low = changed(|reply| reply["accuracy"] = json!(0));
@@ -113,7 +113,7 @@ fn other_objects_of_dimensions_are_no_scores() {
     }
 }
 
-/// BY-07: a score on another scale, or beside another of its dimension, is no score.
+/// BY-07: a score on another scale, or beside another of its dimension, is not a score.
 #[test]
 fn scores_in_doubt_are_unscored() {
     let list = |accuracies: &[Value]| {
@@ -228,7 +228,7 @@ fn invalid_replies_name_the_place() {
     let cases: [(Change<'_>, &str); 14] = [
         (&|reply| reply["completeness"] = json!(-0.5), "/completeness: `completeness` is -0.5"),
         (&|reply| reply["completeness"] = json!(10.1), "/completeness: `completeness` is 10.1"),
-        (&|reply| reply["accuracy"] = json!("high"), "/accuracy: `accuracy` is \"high\", which is no number"),
+        (&|reply| reply["accuracy"] = json!("high"), "/accuracy: `accuracy` is \"high\", which is not a number"),
         (&|reply| reply["accuracy"] = json!("8/12"), "/accuracy"),
         (&|reply| reply["accuracy"] = json!(true), "/accuracy: `accuracy` is true or false"),
         (&|reply| reply["accuracy"] = json!("NaN"), "/accuracy"),

@@ -68,7 +68,7 @@ pub(crate) fn is_of_other_script(c: char) -> bool {
     !is_latin && c.is_alphanumeric()
 }
 
-/// True if `c` belongs to a script whose words are no runs of letters: one without spaces, or one whose vowels are marks, as
+/// True if `c` belongs to a script whose words are not runs of letters: one without spaces, or one whose vowels are marks, as
 /// Arabic, Hebrew and the scripts of India write them.
 pub(crate) fn is_without_plain_words(c: char) -> bool {
     is_unspaced(c) || matches!(c, '\u{590}'..='\u{dff}')

@@ -129,7 +129,7 @@ impl Metric for CitationMetric {
         match given.output {
             Value::Array(citations) if !citations.is_empty() => (self.figure)(&self.fields.tally(citations, gold)),
             Value::Array(_) | Value::Null => Score::value_because(0.0, "there is no citation"),
-            _ => Score::value_because(0.0, "the output is no list of citations"),
+            _ => Score::value_because(0.0, "the output is not a list of citations"),
         }
     }
 }

@@ -37,7 +37,7 @@ const IDS: [&str; 4] = ["id", "chunk_id", "doc_id", "table_id"];
 /// Names of fields that hold a grade of relevance.
 const GRADES: [&str; 4] = ["grade", "relevance", "gain", "rel"];
 
-/// The relevance of a document: 1 where nothing states it, `None` where it is no number.
+/// The relevance of a document: 1 where nothing states it, `None` where it is not a number.
 fn grade(document: &Value) -> Option<f64> {
     GRADES.iter().find_map(|key| document.get(key)).map_or(Some(1.0), Value::as_f64)
 }
@@ -111,7 +111,7 @@ impl RankingMetric {
 
     /// Relevant documents: a list of ids (of objects with a grade, where some matter more), or grades by id.
     fn relevance(&self, list: &Value) -> Result<Relevance, String> {
-        let unreadable = || "the reference is no list of relevant documents".to_owned();
+        let unreadable = || "the reference is not a list of relevant documents".to_owned();
         let grades: Vec<(String, f64)> = match list {
             Value::Object(grades) => {
                 let grades = grades.iter().map(|(id, grade)| Some((id.clone(), grade.as_f64()?)));
@@ -138,7 +138,7 @@ impl RankingMetric {
     }
 }
 
-/// True if a text is no document that was found, and a part of it between commas, semicolons, bars or line breaks is.
+/// True if a text is not a document that was found, and a part of it between commas, semicolons, bars or line breaks is.
 fn is_joined_list(text: &str, found: &[String]) -> bool {
     let mut parts = text.split([',', ';', '|', '\n']).map(str::trim).filter(|part| *part != text);
     !found.iter().any(|id| id == text) && parts.any(|part| found.iter().any(|id| id == part))
@@ -185,7 +185,7 @@ impl Metric for RankingMetric {
             judged.push((ranking.unwrap_or_default(), relevance));
         }
         if unreadable && given.cell.origin != Origin::Model {
-            return Score::unscored("the output is no list of documents in every space");
+            return Score::unscored("the output is not a list of documents in every space");
         }
         if let Some(text) = given.reference.as_str()
             && judged.iter().any(|(found, _)| is_joined_list(text, found))
@@ -195,7 +195,7 @@ impl Metric for RankingMetric {
         let union = Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance)));
         match union.map(|judged| (self.figure)(&judged, self.cutoff)) {
             Some(figure) if unreadable => {
-                Score::value_because(figure, "the output is no list of documents in every space")
+                Score::value_because(figure, "the output is not a list of documents in every space")
             }
             Some(0.0) => Score::value_because(0.0, self.nothing_found()),
             Some(figure) => Score::value(figure),

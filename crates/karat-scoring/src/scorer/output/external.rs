@@ -119,7 +119,7 @@ pub(crate) fn read(answer: &str) -> Score {
     let unreadable = || {
         let begin: String = answer.chars().take(80).collect();
         Score::unscored(format!(
-            "the scorer answered {begin:?}, which is no score: give a number, or an object with `score`, `na` or `unscored`"
+            "the scorer answered {begin:?}, which is not a score: give a number, or an object with `score`, `na` or `unscored`"
         ))
     };
     match half_characters::parse(answer.trim()).map(|read| read.value) {

@@ -77,7 +77,7 @@ impl Metric for Fidelity {
         let all = |score: Score| vec![score; FIGURES.len()];
         let reference = match read(given.reference) {
             Ok(reference) => reference,
-            Err(error) => return all(Score::unscored(format!("the reference is no summary: {error}"))),
+            Err(error) => return all(Score::unscored(format!("the reference is not a summary: {error}"))),
         };
         if is_absent(given.output) {
             return all(Score::value_because(0.0, MISSING_CANDIDATE));
@@ -98,9 +98,9 @@ fn read(value: &Value) -> Result<Summary, String> {
         Value::Object(_) => Summary::deserialize(value).map_err(|error| error.to_string()),
         Value::String(text) => {
             let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            if value.is_string() { Err("it is no object".to_owned()) } else { read(&value) }
+            if value.is_string() { Err("it is not an object".to_owned()) } else { read(&value) }
         }
-        _ => Err("it is no object".to_owned()),
+        _ => Err("it is not an object".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Metrics of texts. A value that is no text counts as its JSON; several references count as alternatives, of which the
+//! Metrics of texts. A value that is not text counts as its JSON; several references count as alternatives, of which the
 //! best one decides. A blank one is none.
 
 use std::borrow::Cow;

@@ -56,7 +56,7 @@ impl JsonWithin {
     fn candidates(&self, text: &str) -> Result<Vec<Value>, String> {
         let whole = || karat_types::json::parse(text.trim());
         match self.within {
-            Some(false) => whole().map(|value| vec![value]).map_err(|error| format!("the text is no JSON: {error}")),
+            Some(false) => whole().map(|value| vec![value]).map_err(|error| format!("the text is not JSON: {error}")),
             Some(true) => match whole() {
                 Ok(value) => Ok(vec![value]),
                 Err(_) => Ok(json::values_within(text).collect()),
@@ -211,10 +211,10 @@ impl Metric for SetF1Metric {
             told.collect::<Vec<_>>()
         });
         let Some(reference) = reference else {
-            return Score::unscored(format!("the reference is no list of members with {}", self.by));
+            return Score::unscored(format!("the reference is not a list of members with {}", self.by));
         };
         let Some(output) = self.members(given.output) else {
-            return Score::value_because(0.0, format!("the output is no list of members with {}", self.by));
+            return Score::value_because(0.0, format!("the output is not a list of members with {}", self.by));
         };
         let score = self.matcher.compare(&output, &reference);
         let value = match self.part {
@@ -250,7 +250,7 @@ impl Options for Label {
     }
 }
 
-/// An output that is no label may be a whole essay: its beginning tells what it is.
+/// An output that is not a label may be a whole essay: its beginning tells what it is.
 fn cut(found: &str) -> String {
     match found.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", found.get(..end).unwrap_or_default()),

@@ -20,7 +20,7 @@ fn a_prefix_is_the_beginning_under_the_same_options() {
     assert!(is(exact(json!("PARIS"), json!({"ignore_case": true, "trim": true}), "  paris!"), 1.0));
     assert!(is(exact(json!("PARIS"), json!({"ignore_case": true}), "  paris!"), 0.0));
     assert!(is(exact(json!("New York"), json!({"normalize": true}), "New\n York is"), 1.0));
-    // The JSON of an output that is no text.
+    // The JSON of an output that is not text.
     assert!(is(number(json!({"metric": "exact", "value": "{\"a\"", "with": {"prefix": true}}), json!({"a": 1})), 1.0));
 }
 
@@ -78,7 +78,7 @@ fn json_is_found_amid_a_text_or_must_be_all_of_it() {
     // As before: a schema may be about the text itself.
     assert!(is(holds(json!({"schema": {"type": "string"}}), "plain words"), 1.0));
     let not_json = score(json!({"metric": "json_schema", "with": {"schema": true, "amid": false}}), json!("hello"));
-    assert!(reason(&not_json).starts_with("the text is no JSON"), "{not_json:?}");
+    assert!(reason(&not_json).starts_with("the text is not JSON"), "{not_json:?}");
 }
 
 fn checks(of: Value, output: &str) -> Score {

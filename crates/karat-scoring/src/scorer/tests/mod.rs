@@ -347,7 +347,7 @@ fn bounds_hold_before_scores_are_combined() {
     assert_eq!(combined(&["good", "half"], "min"), Score::value(0.5));
 }
 
-/// Labels that nobody declares are told apart as they are compared: case is no class of its own, unless it counts.
+/// Labels that nobody declares are told apart as they are compared: case is not a class of its own, unless it counts.
 #[test]
 fn a_label_has_one_name() {
     let label = |with: Value, output: &str| {
@@ -537,8 +537,8 @@ fn a_summary_has_six_figures() {
     }
     let broken = [
         (json!({"title": 7}), "invalid type: number, expected a string"),
-        (json!(["a b", "", [], "failed", []]), "it is no object"),
-        (json!("\"a b\""), "it is no object"),
+        (json!(["a b", "", [], "failed", []]), "it is not an object"),
+        (json!("\"a b\""), "it is not an object"),
         (json!("{\"title\": "), "EOF while parsing a value at line 1 column 10"),
     ];
     for (output, reason) in broken {

@@ -59,7 +59,7 @@ fn several_spaces_are_ranked_as_one_list() {
 }
 
 /// RG-04: a space that is null or holds documents without an id takes nothing from what another space found; such a
-/// document is no hit and keeps its place.
+/// document is not a hit and keeps its place.
 #[test]
 fn a_gap_in_one_space_costs_no_hit_in_another() {
     let gold = json!({"text": ["c1"], "table": [], "page": ["p2"]});
@@ -83,7 +83,7 @@ fn a_gap_in_one_space_costs_no_hit_in_another() {
     assert!(reason(&unreadable).contains("no list of documents in every space"));
 }
 
-/// RG-04: graded relevance under any of its names, by hand; a grade that is no number is told.
+/// RG-04: graded relevance under any of its names, by hand; a grade that is not a number is told.
 #[test]
 fn documents_may_be_graded() {
     let found = json!(["d9", "d1", "d1", "", "d3", null, "d2"]);

@@ -72,7 +72,7 @@ fn no_call_may_be_expected() {
     }
 }
 
-/// TG-30: references may be OpenAI-shaped, a JSON text or names alone; numbers are equal by value, texts are no numbers.
+/// TG-30: references may be OpenAI-shaped, a JSON text or names alone; numbers are equal by value, texts are not numbers.
 #[test]
 fn references_have_several_forms() {
     let made = json!([{"name": "a", "arguments": {"x": 1, "city": "Paris", "near": {"km": 10.0, "by": "foot"}}}]);

@@ -100,7 +100,7 @@ impl ArgumentMatcher {
         (self.rule == ArgumentRule::Subset || wanted.len() == found.len()) && wanted.iter().all(has)
     }
 
-    /// The problem of an expected call whose arguments are no schemas, or schemas by which a call of its tool cannot be
+    /// The problem of an expected call whose arguments are not schemas, or schemas by which a call of its tool cannot be
     /// decided.
     pub fn problem(&self, expected: &ToolCall, made: &[ToolCall]) -> Option<String> {
         if self.rule != ArgumentRule::Schema {
@@ -111,7 +111,7 @@ impl ArgumentMatcher {
             let schema = match json::JsonSchema::new(schema) {
                 Ok(schema) => schema,
                 Err(error) => {
-                    return Some(format!("the expected `{name}` of `{}` is no JSON Schema: {error}", expected.name));
+                    return Some(format!("the expected `{name}` of `{}` is not JSON Schema: {error}", expected.name));
                 }
             };
             let found = made.iter().filter(|call| call.name == expected.name);

@@ -18,7 +18,7 @@ pub(super) struct ToolCall {
 }
 
 impl ToolCall {
-    /// The calls in a list, or in an output that has a list `tool_calls`. A text that is no JSON, and nothing, are no calls.
+    /// The calls in a list, or in an output that has a list `tool_calls`. A text that is not JSON, and nothing, are not calls.
     ///
     /// # Errors
     /// The problem of the list.

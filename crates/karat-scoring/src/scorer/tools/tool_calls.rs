@@ -124,7 +124,7 @@ impl Metric for ToolCallsMetric {
     }
 }
 
-/// True for a text that is no JSON list.
+/// True for a text that is not a JSON list.
 fn is_prose(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim_start().starts_with(['[', '{']))
 }

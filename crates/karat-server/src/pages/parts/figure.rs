@@ -45,7 +45,7 @@ pub(in crate::pages) fn value(metric: &ViewMetric, value: Option<f64>) -> Markup
     }
 }
 
-/// A score as text; what is no value says so with its reason.
+/// A score as text; what is not a value says so with its reason.
 pub(in crate::pages) fn score(scale: &Scale, score: &Score) -> String {
     match score {
         Score::Value { value, verdict: true, .. } => (if *value > 0.0 { "pass" } else { "fail" }).to_owned(),

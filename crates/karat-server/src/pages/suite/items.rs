@@ -42,7 +42,7 @@ pub(in crate::pages) async fn items(
     let content = people(&suite, task.as_deref(), may_change);
     document.body = html! { div.stack { (document.body) (section("people", "Let people decide", None, &content)) } };
     document.sections.push(NavLink::new("Let people decide", "#people"));
-    document.crumbs = vec![
+    document.breadcrumbs = vec![
         NavLink::new("Runs", "/"),
         NavLink { is_current: true, ..NavLink::new(format!("Test set of {suite}"), "") },
     ];

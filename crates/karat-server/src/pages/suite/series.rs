@@ -57,7 +57,7 @@ impl Address {
         let mut notices = found.notices.clone();
         for (name, _) in self.parts.iter().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
             let meant = nearest(name, NAMES).map(|meant| format!(" (did you mean `{meant}`?)")).unwrap_or_default();
-            notices.push(format!("`{name}` is no part of this address{meant}: it is not used"));
+            notices.push(format!("`{name}` is not part of this address{meant}: it is not used"));
         }
         let mut or_notice = |name: &str, is_known: bool| {
             if let (Some(value), false) = (self.value(name), is_known) {

@@ -5,7 +5,7 @@ use testkit::{Behaviour, FakeProvider};
 use super::{all, open};
 use crate::place::{Place, suite};
 
-/// TG-04, DB-14, DB-51: the page of a cell shows what was sent, and a file that is no image is only saved.
+/// TG-04, DB-14, DB-51: the page of a cell shows what was sent, and a file that is not an image is only saved.
 #[test]
 fn a_trace_shows_the_images_of_its_requests() {
     let provider = FakeProvider::start(Behaviour::ok("a cat")).unwrap();

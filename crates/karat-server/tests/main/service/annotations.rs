@@ -57,7 +57,7 @@ fn post(place: &Place, what: &str, person: &str, body: &Value) -> Answer {
     place.post(&format!("/annotations/t/{what}?as={person}"), &body.to_string())
 }
 
-fn fine(answer: &Answer) -> Value {
+fn succeed(answer: &Answer) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
     answer.json()
 }
@@ -81,25 +81,25 @@ fn responses_to_people_are_blind() {
                     responses.entry(person).or_default().push(answer.text.clone());
                     answer
                 };
-                let next = fine(&ask("next", &json!({})));
+                let next = succeed(&ask("next", &json!({})));
                 let item = next["item"]["id"].as_str().unwrap().to_owned();
-                fine(&ask("draft", &json!({ "item": item })));
+                succeed(&ask("draft", &json!({ "item": item })));
                 let answers = if is_pair { json!({ "better": "a" }) } else { json!({ "good": 3 }) };
                 let label = json!({ "item": item, "answers": answers, "note": format!("note by {person}"), "ms": 7 });
                 match at {
-                    0 => fine(&ask("skip", &json!({ "item": item, "reason": "broken", "note": "SKIPMARK" }))),
-                    1 => fine(&ask("flag", &json!({ "item": item, "reason": "harmful", "note": "FLAGMARK" }))),
+                    0 => succeed(&ask("skip", &json!({ "item": item, "reason": "broken", "note": "SKIPMARK" }))),
+                    1 => succeed(&ask("flag", &json!({ "item": item, "reason": "harmful", "note": "FLAGMARK" }))),
                     2 => {
-                        fine(&ask("labels", &label));
-                        fine(&ask("undo", &json!({})));
-                        fine(&ask("labels", &label))
+                        succeed(&ask("labels", &label));
+                        succeed(&ask("undo", &json!({})));
+                        succeed(&ask("labels", &label))
                     }
-                    _ => fine(&ask("labels", &label)),
+                    _ => succeed(&ask("labels", &label)),
                 };
                 ask("labels", &json!({ "item": item, "answers": { "nothing": 1 } }));
                 ask("labels", &json!({ "item": "x", "answers": {} }));
                 ask("next", &json!({ "item": item }));
-                if fine(&ask("next", &json!({})))["item"].is_null() {
+                if succeed(&ask("next", &json!({})))["item"].is_null() {
                     break;
                 }
             }
@@ -150,15 +150,15 @@ fn sides_of_pairs_are_balanced() {
     for person in ["ann", "bob"] {
         let mut first = 0;
         for _ in 0..21 {
-            let next = fine(&post(&place, "next", person, &json!({})));
+            let next = succeed(&post(&place, "next", person, &json!({})));
             let is_first = next["item"]["a"].as_str().unwrap().starts_with("first");
             assert_ne!(is_first, next["item"]["b"].as_str().unwrap().starts_with("first"));
             first += u32::from(is_first);
             // Both always like the first model.
             let better = if is_first { "a" } else { "b" };
             let label = json!({ "item": next["item"]["id"], "answers": { "better": better } });
-            fine(&post(&place, "labels", person, &label));
-            let again = fine(&post(&place, "next", person, &json!({ "item": next["item"]["id"] })));
+            succeed(&post(&place, "labels", person, &label));
+            let again = succeed(&post(&place, "next", person, &json!({ "item": next["item"]["id"] })));
             assert_eq!(
                 (&again["item"]["a"], &again["item"]["answers"]["better"]),
                 (&next["item"]["a"], &json!(better))
@@ -240,7 +240,7 @@ fn a_person_sees_the_own_queue_only() {
 #[test]
 fn a_repeated_label_is_stored_once() {
     let place = place(2, |_| {});
-    let next = fine(&post(&place, "next", "ann", &json!({})));
+    let next = succeed(&post(&place, "next", "ann", &json!({})));
     let label = json!({ "item": next["item"]["id"], "answers": { "good": 4 } }).to_string();
     let send = || {
         place.send(
@@ -273,11 +273,11 @@ fn a_repeated_label_is_stored_once() {
 fn a_task_is_made_over_http() {
     let place = place(2, |_| {});
     let body = json!({ "run": "RUNMARK", "task": "web", "k": 3, "n": 2, "assign": ["a", "b", "c"], "guidelines": "Be strict." });
-    let made = fine(&place.post("/annotations", &body.to_string()));
+    let made = succeed(&place.post("/annotations", &body.to_string()));
     assert_eq!((&made["task"], &made["version"], &made["items"]), (&json!("web"), &json!(1), &json!(2)));
-    let listed = fine(&place.get("/annotations"));
+    let listed = succeed(&place.get("/annotations"));
     assert_eq!((&listed["items"][0]["task"], &listed["items"][0]["labels_per_item"]), (&json!("web"), &json!(3)));
-    let view = fine(&place.get("/annotations/web"));
+    let view = succeed(&place.get("/annotations/web"));
     assert_eq!((&view["questions"][0]["id"], &view["guidelines"]), (&json!("good"), &json!("Be strict.")));
     let files = json!({ "run": "RUNMARK", "select": "ids:/etc/passwd" });
     assert_eq!(place.post("/annotations", &files.to_string()).status, StatusCode::BAD_REQUEST);

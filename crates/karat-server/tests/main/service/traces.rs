@@ -253,7 +253,7 @@ fn requests_that_are_small_only_in_bytes_are_refused() {
     assert_eq!(status, StatusCode::OK);
 }
 
-/// X9: of many lines that are no rows the first are listed and all are counted; more rows or values than are read at once are
+/// X9: of many lines that are not rows the first are listed and all are counted; more rows or values than are read at once are
 /// refused.
 #[test]
 fn rejected_lines_are_listed_up_to_a_number() {

@@ -1,4 +1,4 @@
-//! The key `only` of a row: the systems that the row is for. It is no column, so templates do not see it and it is no part
+//! The key `only` of a row: the systems that the row is for. It is not a column, so templates do not see it and it is not part
 //! of what a cell is identified by.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct KnownSystems {
 /// Takes the filter out of a row. A text, number or boolean under the key is a column like any other.
 ///
 /// # Errors
-/// The value is no map of the two lists.
+/// The value is not a map of the two lists.
 pub(in crate::dataset) fn take(row: &mut Value, at: &RowPlace) -> Result<Option<Arc<SystemFilter>>, DatasetError> {
     let Some(columns) = row.as_object_mut() else { return Ok(None) };
     if columns.get(ONLY).is_none_or(|value| !(value.is_object() || value.is_array())) {

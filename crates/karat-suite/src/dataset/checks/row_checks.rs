@@ -296,7 +296,7 @@ fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
     !is_given(check, "reference") && !is_given(check, "value") && !has_option
 }
 
-/// A metric that is no pass/fail needs a bound that makes it one.
+/// A metric that is not a pass/fail needs a bound that makes it one.
 fn decides(metric: &str, binary: bool, check: &Map<String, Value>) -> Result<(), CheckProblem> {
     if binary || check.contains_key("min") || check.contains_key("max") {
         return Ok(());

@@ -49,7 +49,7 @@ fn unreadable(path: &str, error: &ReadError) -> DatasetError {
         ReadError::Binary(_) => "write the file again with texts in it",
         ReadError::EqualNames(_) => "rename one of them and write the file again",
         ReadError::Parquet(_) | ReadError::Arrow(_) if is_codec => "write it again with snappy, zstd, gzip or lz4, or without compression",
-        ReadError::Arrow(_) => "a column may have a type that is no JSON, such as a map whose keys are numbers: write the file again without it",
+        ReadError::Arrow(_) => "a column may have a type that is not JSON, such as a map whose keys are numbers: write the file again without it",
         _ => "the file may be incomplete: fetch or write it again",
     });
     DatasetError::new(problem)

@@ -1,4 +1,4 @@
-//! Hosts that every document of a folder links to: most likely the publication itself, whose links are no sources.
+//! Hosts that every document of a folder links to: most likely the publication itself, whose links are not sources.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Quotes and white space of a CSV file, on its way to the parser. A quote that never ends is no error there, and takes
-//! everything after it into one cell; text after a closing quote is no error either. White space around a cell is dropped, as
+//! Quotes and white space of a CSV file, on its way to the parser. A quote that never ends is not an error there, and takes
+//! everything after it into one cell; text after a closing quote is not an error either. White space around a cell is dropped, as
 //! around a name in the header, unless quotes keep it.
 
 use std::io::{self, Read};

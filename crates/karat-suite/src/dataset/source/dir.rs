@@ -139,7 +139,7 @@ pub(crate) struct Dir {
 /// The entries of a folder that a pattern matches, and those that it nearly matches.
 #[derive(Debug, Default)]
 pub(crate) struct FolderMatches {
-    /// The files that fit, in the order of their names. What is no folder counts as a file, whether it can be read or
+    /// The files that fit, in the order of their names. What is not a folder counts as a file, whether it can be read or
     /// not.
     pub files: Vec<RowFile>,
     /// Files that fit but for their date, which no calendar knows.

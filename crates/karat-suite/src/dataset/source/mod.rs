@@ -148,7 +148,7 @@ pub(crate) fn form_notes(files: &Arc<dyn Files>, path: &FilePath, format: Format
 /// name decides; a file without one of theirs is a JSON list or lines if it begins like them.
 ///
 /// # Errors
-/// The file cannot be read, or has a row that is no object.
+/// The file cannot be read, or has a row that is not an object.
 pub fn read_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Map<String, Value>>, DatasetError> {
     Ok(read_placed_rows(files, path)?.into_iter().map(|(_, columns)| columns).collect())
 }
@@ -177,7 +177,7 @@ pub fn read_placed_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Placed
     rows.collect()
 }
 
-/// The first byte of a file that is no blank.
+/// The first byte of a file that is not a blank.
 fn begins_with(files: &Arc<dyn Files>, path: &str) -> Option<u8> {
     let mut reader = files.open(path).ok()?;
     let start = reader.fill_buf().ok()?;

@@ -79,7 +79,7 @@ pub(super) fn first_line(reader: &mut (dyn BufRead + Send)) -> std::io::Result<V
 }
 
 /// The rows of a table with a header. A table of commas whose header has none may have another separator. Lines of empty
-/// cells at its end, as spreadsheets write them, are no rows.
+/// cells at its end, as spreadsheets write them, are not rows.
 pub(super) fn rows(path: &str, mut reader: Box<dyn BufRead + Send>, separator: Separator) -> RowStream {
     let file: Arc<str> = path.into();
     let separator = match first_line(&mut *reader) {

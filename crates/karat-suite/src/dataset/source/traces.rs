@@ -82,7 +82,7 @@ impl Traces {
         for file in 0..self.paths.len() {
             for line in self.lines(file)? {
                 let (line, text) = line?;
-                // A line that is no row is an error where it is read.
+                // A line that is not a row is an error where it is read.
                 let Ok(head) = serde_json::from_str::<Head>(&text) else { continue };
                 choice.last.insert(key(&head.id), (file, line));
                 choice.share = choice.share.min(head.p);

@@ -296,7 +296,7 @@ fn choose<'s>(folder: &str, splits: &'s [Split], asked: Option<&str>) -> Result<
     let names: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
     match (asked, splits) {
         (_, []) => Err(Unusable {
-            problem: format!("the folder {folder} is no dataset that can be read"),
+            problem: format!("the folder {folder} is not a dataset that can be read"),
             hint: Some("it needs `data/SPLIT-….parquet` or a README.md that lists its files; for a folder of single files say `with: { files: \"{id}.json\" }`".to_owned()),
         }),
         (Some(asked), _) => splits.iter().find(|split| split.name == asked).ok_or_else(|| Unusable {

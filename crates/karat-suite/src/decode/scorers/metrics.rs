@@ -26,7 +26,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
     let mut metrics: Vec<MetricSpec> = each.collect();
     mark_combined(&mut metrics, scorers, catalog);
     turn_combined(&mut metrics, scorers);
-    // A cascade does not grade every cell, so it is no check.
+    // A cascade does not grade every cell, so it is not a check.
     let is_test = |metric: &&MetricSpec| {
         (metric.binary || metric.verdicts) && scorers.get(metric.scorer).is_some_and(|it| !it.is_in_cascade())
     };

@@ -95,7 +95,7 @@ impl Decoder<'_> {
         let is_bounded = item.field("min").is_some() || item.field("max").is_some();
         let with = item.field("with").map(Node::json_map).unwrap_or_default();
         if !is_bounded && !entry.is_share(&with) {
-            let message = format!("`{name}` in `{CHECKS}` needs a limit: its score is no share from 0 to 1");
+            let message = format!("`{name}` in `{CHECKS}` needs a limit: its score is not a share from 0 to 1");
             self.problems.error(&metric.place, message).hint("add `min` or `max`");
         }
         for bound in ["min", "max"] {

@@ -244,7 +244,7 @@ impl Decoder<'_> {
         Some(vec![PromptTurn::text(Role::User, content)])
     }
 
-    /// Reports a bare prompt that is no file: most likely it is meant as the text.
+    /// Reports a bare prompt that is not a file: most likely it is meant as the text.
     fn is_no_file(&mut self, node: &Node) -> bool {
         let Some(path) = self.path(node) else { return true };
         if self.files.is_file(&path) {

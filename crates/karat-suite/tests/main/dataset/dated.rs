@@ -83,7 +83,7 @@ fn a_broken_card_is_one_errored_sample() {
     assert_eq!(rows.iter().filter(|row| row.is_ok()).count(), 4);
 }
 
-/// BR-01, BR-10: what of a folder is no row is said by name: a date that no calendar knows, a second file of one day, in
+/// BR-01, BR-10: what of a folder is not a row is said by name: a date that no calendar knows, a second file of one day, in
 /// one folder or in another.
 #[test]
 fn what_is_left_out_is_said() {
@@ -155,7 +155,7 @@ fn numbers_of_days_that_no_calendar_has() {
     }
 }
 
-/// BR-01: a folder that is called as a card is no card, and that is said.
+/// BR-01: a folder that is called as a card is not a card, and that is said.
 #[test]
 fn a_folder_that_is_called_as_a_card_is_told() {
     let world = cards().with("cards/2026-03-11-card.json/notes.txt", "no card");

@@ -318,7 +318,7 @@ fn a_quote_that_never_ends_hides_no_row() {
     assert!(world.with("d.csv", "id,\"q\na,1\n").problems(&Overrides::default()).contains("d.csv:1"));
 }
 
-/// A file that is no UTF-8 text says where it is none.
+/// A file that is not a UTF-8 text says where it is none.
 #[test]
 fn bytes_that_are_no_text_have_a_line() {
     let world = World::new(&[("karat.yaml", &minimal("{ source: d.json }"))]);
@@ -393,7 +393,7 @@ fn many_rows_stream() {
     assert_eq!(plan.rows().nth(99_999).unwrap().unwrap().input, Some(json!("q99999")));
 }
 
-/// Rows without a cluster are counted aloud, since each is a cluster of its own; a list is no cluster.
+/// Rows without a cluster are counted aloud, since each is a cluster of its own; a list is not a cluster.
 #[test]
 fn rows_without_a_cluster_are_told() {
     let suite = minimal("{ source: d.jsonl, id: id, cluster: author }");
@@ -451,7 +451,7 @@ impl Files for Breaking {
 }
 
 /// Bad input: a file of rows that breaks off is one error, wherever it does, and whether all of its rows are looked at
-/// or not. It is no bad row, which `broken: report` would let pass: nobody knows which rows there are behind it.
+/// or not. It is not a bad row, which `broken: report` would let pass: nobody knows which rows there are behind it.
 #[test]
 fn a_file_that_breaks_off_is_one_error() {
     let problems = |source: &str, rows: &str, limit| {

@@ -59,7 +59,7 @@ fn json_of(value: &Value) -> Result<serde_json::Value, Error> {
 /// Characters of a text that an error shows.
 const EXCERPT: usize = 60;
 
-/// `{{ sample.turns | fromjson }}`: the value that a JSON text holds. What is no text is a value already.
+/// `{{ sample.turns | fromjson }}`: the value that a JSON text holds. What is not text is a value already.
 fn parse_json(value: &Value) -> Result<Value, Error> {
     let Some(text) = value.as_str() else { return Ok(value.clone()) };
     match karat_types::json::parse(text) {
@@ -122,7 +122,7 @@ mod tests {
         assert!(error.contains("`fromjson` needs JSON, but \"[{\" is none"), "{error}");
     }
 
-    /// TG-13, TG-35: a conversation is read as lines, with what stands beside it; any other output is no conversation.
+    /// TG-13, TG-35: a conversation is read as lines, with what stands beside it; any other output is not a conversation.
     #[test]
     fn a_conversation_is_lines_and_what_stands_beside_them() {
         let output = json!({"text": "Done.", "messages": [{"role": "user", "content": "hi"},

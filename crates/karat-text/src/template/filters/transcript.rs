@@ -123,7 +123,7 @@ fn name_of(call: &Value) -> &str {
     name.and_then(Value::as_str).unwrap_or("tool")
 }
 
-/// A message's content: a text, or parts, of which those that are no text are named by their kind.
+/// A message's content: a text, or parts, of which those that are not text are named by their kind.
 fn content(content: &Value) -> String {
     let Value::Array(parts) = content else { return text(content) };
     let part = |part: &Value| match part.get("text").and_then(Value::as_str) {

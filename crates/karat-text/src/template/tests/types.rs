@@ -152,7 +152,7 @@ fn numbers_written_as_texts_have_no_order() {
     assert!(holds("sample.n + sample.m").unwrap_err().contains("`+` would join `sample.n` (the text \"5\")"));
 }
 
-/// F5: words and digits are no truth values; other texts are true unless they are empty.
+/// F5: words and digits are not truth values; other texts are true unless they are empty.
 #[test]
 fn texts_are_not_taken_for_truth() {
     for source in [
@@ -204,7 +204,7 @@ fn texts_are_not_taken_for_truth() {
     assert_eq!(render("{{ sample.name or 'none' }}, {{ sample.empty or 'none' }} "), Ok("Oslo, none ".to_owned()));
 }
 
-/// F5: a text that is no number is told as such, and white space around one does not matter.
+/// F5: a text that is not a number is told as such, and white space around one does not matter.
 #[test]
 fn conversions_say_what_they_cannot_read() {
     let told = holds("sample.name | int > 3").unwrap_err();

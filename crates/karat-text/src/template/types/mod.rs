@@ -3,7 +3,7 @@
 //!
 //! - a text beside a number, in a comparison, in `in` or in arithmetic, is an error; so are two texts whose order is not that
 //!   of the numbers that they are, and their sum
-//! - the texts true, false, yes, no, on and off, and numbers written as text, are no truth values; any other text is true
+//! - the texts true, false, yes, no, on and off, and numbers written as text, are not truth values; any other text is true
 //!   unless it is empty
 //!
 //! `operands` writes the checks of this file around operands; filters and tests that compare have them built in.

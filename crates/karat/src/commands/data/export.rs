@@ -15,7 +15,7 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
     if args.output.contains("://") && !(is_otel && is_address(&args.output)) {
         let told =
             if is_otel { "an address begins with http:// or https://" } else { "only `otel` goes to an address" };
-        return Err(Failure::Message(format!("`-o {}` is no file: {told}", args.output)));
+        return Err(Failure::Message(format!("`-o {}` is not a file: {told}", args.output)));
     }
     let args = &ExportArgs { run: context.app.stored().run_of(&args.run)?, ..args.clone() };
     let format = match args.kind {

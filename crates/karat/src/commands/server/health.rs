@@ -14,7 +14,7 @@ pub fn health(context: &CommandContext<'_>, args: &HealthArgs) -> Result<Exit, F
             Ok(Exit::Pass)
         }
         Ok(503) => Err(says("it is down; `/healthz` with a token says why".to_owned())),
-        Ok(status) => Err(says(format!("it answers with status {status}: this is no karat server"))),
+        Ok(status) => Err(says(format!("it answers with status {status}: this is not a karat server"))),
         Err(problem) => Err(says(problem)),
     }
 }

@@ -57,7 +57,7 @@ fn list(context: &CommandContext<'_>) -> Result<(), Failure> {
 }
 
 fn date(flag: &str, text: &str) -> Result<Date, Failure> {
-    text.parse().map_err(|_| Failure::Message(format!("{flag} {text}: this is no date; write it as 2026-01-31")))
+    text.parse().map_err(|_| Failure::Message(format!("{flag} {text}: this is not a date; write it as 2026-01-31")))
 }
 
 /// The failure of a dataset or day without rows.

@@ -82,7 +82,7 @@ fn a_loop_ends_with_a_text() {
     .unwrap();
     let agent = r#"system: Be kind., user: "{{ input }}", tools: [get_order]"#;
     let place = place(1, &suite(&provider.base_url(), ORDER, agent));
-    place.fine(&["run", "-q", "--run-id", "a", "--format", "json"]);
+    place.succeed(&["run", "-q", "--run-id", "a", "--format", "json"]);
     assert_eq!(provider.requests(), 2);
     let second = provider.received_requests()[1].json();
     assert_eq!(second["messages"][2]["reasoning_content"], "kept", "{second}");
@@ -113,7 +113,7 @@ fn a_loop_ends_with_a_text() {
         })
     );
     // A second run reuses the output.
-    place.fine(&["run", "-q", "--run-id", "b"]);
+    place.succeed(&["run", "-q", "--run-id", "b"]);
     assert_eq!(provider.requests(), 2);
 }
 
@@ -130,7 +130,7 @@ fn a_limit_is_an_output() {
         let before = provider.requests();
         let agent = format!(r#"user: "{{{{ input }}}}", tools: [get_order], limits: {{ {limits} }}"#);
         let place = place(1, &suite(&provider.base_url(), ORDER, &agent));
-        place.fine(&["run", "-q", "--run-id", "a"]);
+        place.succeed(&["run", "-q", "--run-id", "a"]);
         let output = output(&place, "a");
         assert_eq!(
             (output["stop_reason"].as_str(), provider.requests() - before),
@@ -141,7 +141,7 @@ fn a_limit_is_an_output() {
     let slow = FakeProvider::start(Behaviour::slow(30, "And?")).unwrap();
     let agent = "simulate: { script: [a, b, c] }, limits: { time: 10ms }";
     let place = place(1, &suite(&slow.base_url(), ORDER, agent));
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     assert_eq!((&output(&place, "a")["stop_reason"], slow.requests()), (&json!("time"), 1));
 }
 
@@ -158,7 +158,7 @@ fn wrong_calls_are_told_and_counted() {
     let tools = format!("{ORDER}, handover: {{ about: Calls a person. }}");
     let agent = r#"user: "{{ input }}", tools: [get_order, handover]"#;
     let place = place(1, &suite(&provider.base_url(), &tools, agent));
-    let said = place.fine(&["run", "--run-id", "a"]);
+    let said = place.succeed(&["run", "--run-id", "a"]);
     assert!(said.all().contains("1 call without a scripted reply"), "{}", said.all());
     let output = output(&place, "a");
     let told: Vec<&str> = (output["tool_calls"].as_array().unwrap().iter())
@@ -186,7 +186,7 @@ fn a_program_keeps_state_by_conversation() {
     let agent = r#"user: "{{ input }}", tools: [shop], state: dump"#;
     let place = place(4, &suite(&provider.base_url(), &tools, agent));
     place.write("shop.py", COUNTER);
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     let report = place.report("a");
     for (at, cell) in report["cells"].as_array().unwrap().iter().enumerate() {
         let output = &cell["output"];
@@ -214,7 +214,7 @@ fn programs_and_services_answer_calls() {
     );
     let place = place(1, &suite(&provider.base_url(), &tools, r#"user: "{{ input }}", tools: [once, far]"#));
     place.write("once.py", "import json, sys\ncall = json.load(sys.stdin)\nprint(json.dumps({'result': [sys.argv[1:], call['arguments']['text']]}))\n");
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     let output = output(&place, "a");
     assert_eq!(output["tool_calls"][0]["result"], r#"[[],"$(touch hacked)"]"#);
     assert_eq!(output["tool_calls"][1]["result"], "from the service");
@@ -287,7 +287,7 @@ fn a_killed_loop_resumes_where_it_was() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    interrupted.fine(&arguments);
+    interrupted.succeed(&arguments);
     assert_eq!(killed.requests(), 6, "five turns, one of them in flight at the kill");
     assert_eq!(output(&interrupted, "a")["state"]["calls"], json!(5));
     // Three calls before the kill; all four and the state after it.
@@ -295,7 +295,7 @@ fn a_killed_loop_resumes_where_it_was() {
 
     let uninterrupted = place(1, &suite(&whole.base_url(), &tools, agent));
     uninterrupted.write("shop.py", COUNTER);
-    uninterrupted.fine(&["run", "--run-id", "a", "-q"]);
+    uninterrupted.succeed(&["run", "--run-id", "a", "-q"]);
     // The whole report; only the addresses of the two providers, and so the hashes that they are part of, differ.
     let report = |place: &Place, provider: &FakeProvider| {
         let report = place.canonical("a").replace(&provider.base_url(), "URL");
@@ -311,7 +311,7 @@ fn a_plan_knows_the_turns_of_an_agent() {
     for (limits, most) in [("", 20), (", limits: { turns: 3 }", 3)] {
         let agent = format!(r#"user: "{{{{ input }}}}", tools: [get_order]{limits}"#);
         let place = place(4, &suite("http://127.0.0.1:9", ORDER, &agent));
-        let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+        let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
         assert_eq!(plan["models"][0]["calls"], json!([4, 4 * most]), "{plan}");
     }
 }
@@ -336,7 +336,7 @@ fn a_simulated_user_is_no_part_of_the_system() {
     let agent = r#"system: Be kind., simulate: { model: person, text: "Goal: {{ input }}" }"#;
     let suite = suite(&provider.base_url(), "", agent).replace("tools: {  }\n", "").replacen(" ]", &user, 1);
     let place = place(1, &suite);
-    place.fine(&["run", "-q", "--run-id", "a", "--models", "mock"]);
+    place.succeed(&["run", "-q", "--run-id", "a", "--models", "mock"]);
     assert_eq!(provider.requests(), 3);
     let report = place.report("a");
     let output = &report["cells"][0]["output"];
@@ -360,7 +360,7 @@ fn a_user_that_never_stops_is_stopped() {
     ] {
         let suite = suite(&provider.base_url(), "", &format!("simulate: {simulate}")).replace("tools: {  }\n", "");
         let place = place(1, &suite);
-        place.fine(&["run", "-q", "--run-id", "a"]);
+        place.succeed(&["run", "-q", "--run-id", "a"]);
         let output = output(&place, "a");
         assert_eq!((output["stop_reason"].as_str(), output["turns"].as_u64()), (Some(reason), Some(turns)), "{output}");
     }
@@ -380,7 +380,7 @@ fn trials_differ_though_requests_are_equal() {
         .replace("tools: {  }\n", "")
         .replace("scorers: { turns: { metric: json_field, output: $.turns, reference: target } }", scorers);
     let place = place(1, &suite);
-    place.fine(&["run", "-q", "--run-id", "a", "--trials", "4"]);
+    place.succeed(&["run", "-q", "--run-id", "a", "--trials", "4"]);
     assert_eq!(provider.requests(), 4);
     let bodies: Vec<Value> = provider.received_requests().iter().map(|request| request.json()).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
@@ -440,7 +440,7 @@ fn a_retry_after_a_broken_tool_pays_no_turn_twice() {
         assert_eq!(place.report("a")["cells"][0]["error"]["code"], "tool");
         let good = if protocol == "jsonl" { COUNTER } else { "print('{\"result\": 1}')" };
         place.write("shop.py", good);
-        place.fine(&["retry", "a", "-q"]);
+        place.succeed(&["retry", "a", "-q"]);
         assert_eq!((&output(&place, "a")["text"], provider.requests()), (&json!("Done."), 2), "{protocol}");
     }
 }
@@ -453,7 +453,7 @@ fn a_user_of_the_same_family_is_warned_about() {
     let start = text.find("models: ").unwrap();
     let end = start + text[start..].find('\n').unwrap();
     let place = place(1, &text.replace(&text[start..end], "models: [gpt-5, claude-haiku-4-5]"));
-    let said = place.fine(&["validate"]);
+    let said = place.succeed(&["validate"]);
     assert!(
         said.stderr.contains("`gpt-5-mini` plays the user of `gpt-5`, a model of the same family"),
         "{}",

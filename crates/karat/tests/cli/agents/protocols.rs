@@ -14,7 +14,7 @@ fn run_loop(provider: &str, first: Value, second: Value) -> ([Value; 2], Vec<Str
     let agent = r#"system: Be brief., user: "{{ input }}", tools: [get_order]"#;
     let own = format!("provider: {provider}");
     let place = place(1, &suite(&fake.base_url(), ORDER, agent).replace("provider: openai", &own));
-    place.fine(&["run", "--run-id", "a", "-q"]);
+    place.succeed(&["run", "--run-id", "a", "-q"]);
     let received = fake.received_requests();
     assert_eq!(received.len(), 2, "{provider}");
     let paths = received.iter().map(|request| request.path.clone()).collect();

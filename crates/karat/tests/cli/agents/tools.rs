@@ -29,7 +29,7 @@ fn a_call_is_an_output() {
         .replace("question }}\" }", "question }}\", tools: [get_order], tool_choice: auto }")
         .replace("{ metric: contains }", "{ metric: json_field, output: \"$.tool_calls[0].arguments.id\", value: A1 }");
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "-q", "--run-id", "a", "--format", "json,csv"]);
+    place.succeed(&["run", "-q", "--run-id", "a", "--format", "json,csv"]);
     assert_eq!(provider.requests(), 3);
     let sent = provider.received_requests()[0].json();
     assert_eq!(sent["tools"][0]["function"]["name"], "get_order");
@@ -55,8 +55,8 @@ fn a_call_in_place_of_a_text_is_an_error() {
     let place = Place::new();
     place.write("data.jsonl", &questions(1));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.karat(&["run", "-q", "--run-id", "a"]);
-    assert_eq!((said.code, provider.requests()), (1, 1), "{}", said.stderr);
+    let result = place.karat(&["run", "-q", "--run-id", "a"]);
+    assert_eq!((result.code, provider.requests()), (1, 1), "{}", result.stderr);
     let report = place.report("a").to_string();
     assert!(report.contains("called the tool `get_order` instead of giving a text"), "{report}");
 }
@@ -74,7 +74,7 @@ fn an_unasked_call_is_noted() {
     let place = Place::new();
     place.write("data.jsonl", &questions(1));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     assert_eq!(provider.requests(), 1);
     let report = place.report("a");
     assert_eq!(report["totals"]["errors"], json!(0));
@@ -97,7 +97,7 @@ fn histories_are_sent_as_they_stand() {
     let suite =
         suite(&provider.base_url()).replace("text: \"{{ sample.question }}\"", "messages: \"{{ sample.turns }}\"");
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     assert_eq!(provider.received_requests()[0].json()["messages"], turns);
 }
 
@@ -130,35 +130,35 @@ fn images_are_known_by_their_bytes() {
         .replace("source: data.jsonl", "source: data/rows.jsonl")
         .replace("text: \"{{ sample.question }}\"", content);
     place.write("karat.yaml", &suite);
-    let plan = place.fine(&["plan"]).all();
+    let plan = place.succeed(&["plan"]).all();
     assert!(plan.contains("mock: an image is estimated at 16000 tokens"), "TG-05: {plan}");
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     assert_eq!(provider.requests(), 2);
     let sent = provider.received_requests()[0].json();
     let url = sent["messages"][0]["content"][1]["image_url"]["url"].as_str().unwrap_or_default();
     assert!(url.starts_with("data:image/png;base64,iVBORw0KGgo"), "{sent}");
-    let trace = place.fine(&["trace", "a", "0"]).stdout;
+    let trace = place.succeed(&["trace", "a", "0"]).stdout;
     assert!(trace.contains("blake3:") && !trace.contains("iVBORw0KGgo"), "{trace}");
 
     (0..2).for_each(|at| put("pics", at, at + 1));
     place.write("data/rows.jsonl", &rows("pics"));
     let fresh = || {
-        let plan: serde_json::Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+        let plan: serde_json::Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
         plan["cells"]["fresh"].clone()
     };
     assert_eq!(fresh(), 0, "a plan knows moved images");
-    place.fine(&["run", "-q", "--run-id", "b"]);
+    place.succeed(&["run", "-q", "--run-id", "b"]);
     assert_eq!(provider.requests(), 2, "moved images cost no call");
     put("pics", 1, 77);
     assert_eq!(fresh(), 1, "a plan knows a changed image");
-    place.fine(&["run", "-q", "--run-id", "c"]);
+    place.succeed(&["run", "-q", "--run-id", "c"]);
     assert_eq!(provider.requests(), 3, "a changed image costs one call");
     std::fs::remove_file(place.path().join("data/pics/1.png")).unwrap();
-    let said = place.karat(&["validate"]);
+    let result = place.karat(&["validate"]);
     assert!(
-        said.code != 0 && said.all().contains("row `q1`: no file `pics/1.png` (looked in data/)"),
+        result.code != 0 && result.all().contains("row `q1`: no file `pics/1.png` (looked in data/)"),
         "{}",
-        said.all()
+        result.all()
     );
 }
 
@@ -177,7 +177,7 @@ fn cached_prompts_are_priced_by_their_parts() {
         .replace("provider: openai", "provider: anthropic, parameters: { cache_control: { type: ephemeral } }")
         .replace("input: 1.0, output: 2.0", "input: 3, output: 15");
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     assert_eq!(provider.received_requests()[0].json()["cache_control"], json!({ "type": "ephemeral" }));
     let report = place.report("a");
     assert_eq!(report["cost"]["actual_cost_usd"], json!(0.0015));

@@ -8,24 +8,24 @@ use crate::place::Place;
 #[test]
 fn judges_are_compared_with_each_other_and_with_people() {
     let place = Place::new();
-    place.fine(&["run", "claims", "-q", "--run-id", "a", "--limit", "4"]);
-    let said = place.fine(&["agree", "a"]).stdout;
-    assert!(said.contains("sim-judge-strict and sim-judge-lenient") && said.contains("ICC(2,1)"), "{said}");
-    let json = place.fine(&["agree", "--format", "json"]).stdout;
+    place.succeed(&["run", "claims", "-q", "--run-id", "a", "--limit", "4"]);
+    let result = place.succeed(&["agree", "a"]).stdout;
+    assert!(result.contains("sim-judge-strict and sim-judge-lenient") && result.contains("ICC(2,1)"), "{result}");
+    let json = place.succeed(&["agree", "--format", "json"]).stdout;
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["schema"], "karat.agree/1");
     let first = &found["metrics"][0];
     assert!(first["pairs"][0]["bias"]["ci"].is_array() && first["alpha"]["n"].is_u64(), "{first}");
-    let samples: Value = serde_json::from_str(&place.fine(&["show", "a", "--format", "json"]).stdout).unwrap();
+    let samples: Value = serde_json::from_str(&place.succeed(&["show", "a", "--format", "json"]).stdout).unwrap();
     let sample = samples[0]["sample"].as_str().unwrap();
     let label =
         |sample: &str| format!("{{\"sample\":\"{sample}\",\"annotator\":\"ann\",\"scores\":{{\"accuracy\":7}}}}\n");
     place.write("labels.jsonl", &format!("{}{}", label(sample), label("elsewhere")));
     let arguments = ["agree", "a", "--labels", "labels.jsonl", "--between", "ann,sim-judge-strict", "-o", "out"];
-    let said = place.fine(&arguments).stdout;
+    let result = place.succeed(&arguments).stdout;
     assert!(
-        said.contains("sim-judge-strict and ann") && said.contains("match no cell and metric of the run: 1"),
-        "{said}"
+        result.contains("sim-judge-strict and ann") && result.contains("match no cell and metric of the run: 1"),
+        "{result}"
     );
     assert!(place.path().join("out/agree.md").exists() && place.path().join("out/agree.json").exists());
 }
@@ -34,7 +34,7 @@ fn judges_are_compared_with_each_other_and_with_people() {
 #[test]
 fn agreement_needs_two_raters() {
     let place = Place::new();
-    place.fine(&["run", "claims", "-q", "--limit", "1", "--judges", "sim-judge-strict"]);
+    place.succeed(&["run", "claims", "-q", "--limit", "1", "--judges", "sim-judge-strict"]);
     let alone = place.karat(&["agree"]);
     assert!(alone.code == 1 && alone.stderr.contains("raters of this run: sim-judge-strict"), "{}", alone.all());
     let unknown = place.karat(&["agree", "--between", "nobody"]);

@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::place::Place;
 
 fn rounds(place: &Place) -> Value {
-    serde_json::from_str(&place.fine(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap()
+    serde_json::from_str(&place.succeed(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap()
 }
 
 /// CL-13: a judge that grades like people passes; one with a bias fails, with the dimension named; rounds are listed.
 #[test]
 fn a_good_judge_passes_and_a_biased_one_fails() {
     let place = Place::new();
-    let good = place.fine(&["calibrate", "claims", "--judges", "sim-judge-strict", "-q"]).stdout;
+    let good = place.succeed(&["calibrate", "claims", "--judges", "sim-judge-strict", "-q"]).stdout;
     assert!(good.contains("sim-judge-strict: passes") && good.contains("bias"), "{good}");
     let biased = place.karat(&["calibrate", "claims", "--judges", "sim-judge-biased", "-q"]);
     assert_eq!(biased.code, 2, "{}", biased.all());
@@ -34,7 +34,7 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
     let mean = deltas.iter().map(|it| it["delta"].as_f64().unwrap()).sum::<f64>() / deltas.len() as f64;
     assert!((mean - accuracy["bias"]["value"].as_f64().unwrap()).abs() < 1e-9 && deltas[0]["sample"].is_string());
     assert!(accuracy["bias"]["value"].as_f64().unwrap() < -3.0 && accuracy["bias"]["ci"].is_array(), "{accuracy}");
-    place.fine(&["calibrate", "claims", "--rounds", "-o", "out", "-q"]);
+    place.succeed(&["calibrate", "claims", "--rounds", "-o", "out", "-q"]);
     let markdown = std::fs::read_to_string(place.path().join("out/calibration.md")).unwrap();
     assert!(markdown.contains("## Round 2") && markdown.contains("**fail**"), "{markdown}");
 }
@@ -45,9 +45,9 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
 fn a_round_has_no_models_and_variants() {
     let place = Place::new();
     for (flag, value) in [("--models", "stub"), ("--variants", "raw"), ("--tier", "budget"), ("--sweep", "a=1,2")] {
-        let said = place.karat(&["calibrate", "claims", flag, value]);
-        assert!(said.code == 1 && said.stderr.contains(&format!("'{flag}'")), "{}", said.all());
-        assert!(said.stderr.contains("chosen by `karat run`"), "{}", said.all());
+        let result = place.karat(&["calibrate", "claims", flag, value]);
+        assert!(result.code == 1 && result.stderr.contains(&format!("'{flag}'")), "{}", result.all());
+        assert!(result.stderr.contains("chosen by `karat run`"), "{}", result.all());
     }
     let rounds = ["calibrate", "claims", "--rounds", "-q"];
     let (plain, varied) = (place.karat(&rounds), place.command(&rounds).env("KARAT_MODELS", "m").output().unwrap());
@@ -62,7 +62,7 @@ fn a_threshold_is_decided_with_a_reason() {
     let silent = place.karat(&[&biased[..], &["--threshold", "accuracy=0.1"]].concat());
     assert!(silent.code == 1 && silent.stderr.contains("--reason"), "{}", silent.all());
     let why = ["--threshold", "accuracy=0.1", "--reason", "accuracy is read by people here"];
-    place.fine(&[&biased[..], &why].concat());
+    place.succeed(&[&biased[..], &why].concat());
     let round = &rounds(&place)["rounds"][0]["calibration"];
     let accuracy = &round["judges"][0]["dimensions"][1];
     assert_eq!(accuracy["reason"], "accuracy is read by people here");
@@ -78,13 +78,13 @@ fn a_threshold_is_decided_with_a_reason() {
         "karat.yaml",
         &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.3, reason: two people }"),
     );
-    let said = place.karat(&["calibrate", "-q"]);
-    assert!(said.code == 4 && said.stdout.contains("must exceed 0.3 (decided: two people)"), "{}", said.all());
-    for (wrong, said) in
+    let result = place.karat(&["calibrate", "-q"]);
+    assert!(result.code == 4 && result.stdout.contains("must exceed 0.3 (decided: two people)"), "{}", result.all());
+    for (wrong, result) in
         [("speed=0.5", "speed"), ("2", "must be an agreement"), ("accuracy=high", "must be an agreement")]
     {
         let refused = place.karat(&[&biased[..], &["--threshold", wrong, "--reason", "x"]].concat());
-        assert!(refused.code == 1 && refused.stderr.contains(said), "{wrong}: {}", refused.all());
+        assert!(refused.code == 1 && refused.stderr.contains(result), "{wrong}: {}", refused.all());
     }
 }
 
@@ -103,7 +103,7 @@ fn a_stopped_round_is_resumed() {
         (&open["calibration"]["passed"], &judge["passed"], &judge["graded"]),
         (&Value::Null, &Value::Null, &Value::from(5))
     );
-    let listed = place.fine(&["calibrate", "claims", "--rounds", "-q"]).stdout;
+    let listed = place.succeed(&["calibrate", "claims", "--rounds", "-q"]).stdout;
     assert!(listed.contains("no verdict: stopped after 5 sets") && !listed.contains("fails"), "{listed}");
     let again = place.karat(&[&round[..], &["--run-id", "r"]].concat());
     assert!(again.code == 1 && again.stderr.contains("`karat resume r`"), "{}", again.all());
@@ -134,14 +134,14 @@ fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
     ];
     let first = place.karat(&[&both[..], &["one"]].concat());
     let again = place.karat(&[&both[..], &["two"]].concat());
-    for said in [&first, &again] {
-        assert_eq!(said.code, 4, "14 sets decide nothing: {}", said.all());
-        assert!(said.stderr.contains(": 28 simulated calls"), "{}", said.stderr);
+    for result in [&first, &again] {
+        assert_eq!(result.code, 4, "14 sets decide nothing: {}", result.all());
+        assert!(result.stderr.contains(": 28 simulated calls"), "{}", result.stderr);
     }
     let json: Value =
-        serde_json::from_str(&place.fine(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap();
+        serde_json::from_str(&place.succeed(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap();
     assert!(json["rounds"][1]["judges"]["quality.accuracy"]["pairs"].is_array(), "{json}");
-    let trace = place.fine(&["trace", "one", "1", "--json"]);
+    let trace = place.succeed(&["trace", "one", "1", "--json"]);
     let shown = trace.stdout.split("CALIBRATION_EXAMPLES").nth(2).unwrap_or_default().to_owned();
     assert!(!shown.is_empty() && !shown.contains("fasting glucose in 252 amateur cyclists"), "{shown}");
 }
@@ -150,8 +150,8 @@ fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
 #[test]
 fn calibration_needs_labels() {
     let place = Place::new();
-    let said = place.karat(&["calibrate", "faq"]);
-    assert!(said.code == 1 && said.stderr.contains("labels: FILE"), "{}", said.all());
+    let result = place.karat(&["calibrate", "faq"]);
+    assert!(result.code == 1 && result.stderr.contains("labels: FILE"), "{}", result.all());
     let none = place.karat(&["calibrate", "claims", "--rounds"]);
     assert!(none.code == 1, "{}", none.all());
 }
@@ -199,32 +199,32 @@ fn every_dimension_must_be_labelled() {
         rows.collect::<String>()
     };
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ""));
-    let said = place.karat(&["calibrate", "-q"]);
+    let result = place.karat(&["calibrate", "-q"]);
     let failed = "flat: fails in truth: agreement beyond chance 0.00";
     let open = ", the judge grades all sets alike; undecided in style: people give all sets the same grade, which says nothing of \
                 the judge; AC2 1.00, in depth: no labels\n";
-    assert!(said.code == 2 && [failed, open].iter().all(|it| said.stdout.contains(it)), "{}", said.all());
+    assert!(result.code == 2 && [failed, open].iter().all(|it| result.stdout.contains(it)), "{}", result.all());
     place.write("karat.yaml", &suite.replace("scorer: quality }", "scorer: quality, agreement: within_share }"));
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ", \"depth\": 4"));
-    let said = place.karat(&["calibrate", "-q"]);
-    assert!(said.code == 4 && said.stdout.contains("truth: agreement 0.95"), "{}", said.all());
+    let result = place.karat(&["calibrate", "-q"]);
+    assert!(result.code == 4 && result.stdout.contains("truth: agreement 0.95"), "{}", result.all());
     let reasons = ["in truth: agreement beyond chance 0.00", " reaches 0"];
-    assert!(reasons.iter().all(|it| said.stdout.contains(it)), "{}", said.all());
-    let markdown = place.fine(&["calibrate", "--rounds", "--format", "md"]).stdout;
+    assert!(reasons.iter().all(|it| result.stdout.contains(it)), "{}", result.all());
+    let markdown = place.succeed(&["calibrate", "--rounds", "--format", "md"]).stdout;
     assert!(markdown.contains("undecided") && markdown.contains("**fail**"), "{markdown}");
     let near = labels([9, 9, 9, 9], ", \"depth\": 5").replace("\"truth\": 9", "\"truth\": 4.46");
     place.write("labels.jsonl", &near);
-    let said = place.karat(&["calibrate", "-q", "--threshold", "truth=0.548", "--reason", "hard"]);
+    let result = place.karat(&["calibrate", "-q", "--threshold", "truth=0.548", "--reason", "hard"]);
     assert!(
-        said.stdout.contains("FAIL truth: agreement 0.546") && said.stdout.contains("must exceed 0.548"),
+        result.stdout.contains("FAIL truth: agreement 0.546") && result.stdout.contains("must exceed 0.548"),
         "{}",
-        said.all()
+        result.all()
     );
     place.write("labels.jsonl", &labels([9, 11, 9, 8], ", \"dept\": 4"));
-    let said = place.karat(&["calibrate", "-q"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["calibrate", "-q"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     for wanted in ["labels.jsonl:2:", "`truth` is 11", "its scale is 0 to 10", "did you mean `depth`?"] {
-        assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
+        assert!(result.stderr.contains(wanted), "{wanted}: {}", result.all());
     }
 }
 
@@ -246,21 +246,21 @@ fn no_label_vanishes() {
     let good = label("a", "\"output\": \"o\", ");
     place.write("labels.jsonl", &(good.clone() + &label("b", "") + "{\"sample\": \"b\", \"output\": \"p\"}\n"));
     for command in ["validate", "calibrate"] {
-        let said = place.karat(&[command, "-q"]);
-        assert_eq!(said.code, 1, "{}", said.all());
+        let result = place.karat(&[command, "-q"]);
+        assert_eq!(result.code, 1, "{}", result.all());
         for wanted in ["labels.jsonl:2:", "has no `output`", "labels.jsonl:3:", "has no `scores`"] {
-            assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
+            assert!(result.stderr.contains(wanted), "{wanted}: {}", result.all());
         }
     }
     place.write("labels.jsonl", &(good.clone() + &label("nobody", "\"output\": \"o\", ")));
-    let warned = place.fine(&["validate"]);
+    let warned = place.succeed(&["validate"]);
     assert!(warned.stderr.contains("labels.jsonl:2:"), "{}", warned.all());
     let refused = place.karat(&["calibrate", "-q"]);
     assert!(refused.code == 1 && refused.stderr.contains("labels.jsonl:2:"), "{}", refused.all());
     assert!(refused.stderr.contains("the sample \"nobody\""), "{}", refused.all());
     place.write("labels.jsonl", &(good + &label("b", "\"output\": \"o\", ").replace("\"right\"", "true")));
-    let said = place.karat(&["calibrate", "-q"]);
-    assert!(said.code == 4 && said.stdout.contains("2 sets, and nothing is decided below 20"), "{}", said.all());
+    let result = place.karat(&["calibrate", "-q"]);
+    assert!(result.code == 4 && result.stdout.contains("2 sets, and nothing is decided below 20"), "{}", result.all());
 }
 
 /// CL-13: a judge that scored only a few sets does not pass, even if it agrees on them.
@@ -275,10 +275,10 @@ fn a_judge_that_leaves_sets_unscored_fails() {
         format!("{{\"sample\": \"{sample}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": 9, \"depth\": 5}}}}\n")
     });
     place.write("labels.jsonl", &rows.collect::<String>());
-    let said = place.karat(&["calibrate", "-q"]);
-    assert_eq!(said.code, 2, "{}", said.all());
+    let result = place.karat(&["calibrate", "-q"]);
+    assert_eq!(result.code, 2, "{}", result.all());
     let wanted = "fails in style, truth, depth: 2 of 4 sets unscored, and 90 % must be scored";
-    assert!(said.stdout.contains(wanted), "{}", said.all());
+    assert!(result.stdout.contains(wanted), "{}", result.all());
     place.write(
         "karat.yaml",
         &JUDGED.replace(always, judge).replace("scorer: quality }", "scorer: quality, coverage: 0.5 }"),
@@ -293,14 +293,14 @@ fn the_first_labels_are_made_with_the_suite_that_names_them() {
     place.write("karat.yaml", JUDGED);
     place.write("tasks.jsonl", &label("a", "o", 3, 9, 5).replace("\"sample\"", "\"annotator\": \"ann\", \"sample\""));
     let import = ["annotate", "import", "tasks.jsonl", "--labels", "labels.jsonl", "--suite", "karat.yaml"];
-    assert!(place.fine(&["annotate", "status", "karat.yaml"]).stdout.contains("labelled outputs"));
+    assert!(place.succeed(&["annotate", "status", "karat.yaml"]).stdout.contains("labelled outputs"));
     for first in [true, false] {
         if !first {
             place.write("labels.jsonl", "");
         }
-        assert!(place.fine(&import).stdout.contains("1 label added"));
+        assert!(place.succeed(&import).stdout.contains("1 label added"));
     }
-    place.fine(&["validate"]);
+    place.succeed(&["validate"]);
     std::fs::remove_file(place.path().join("labels.jsonl")).unwrap();
     let absent = place.karat(&["validate"]);
     assert!(absent.code == 1 && absent.stderr.contains("there is no file labels.jsonl"), "{}", absent.all());

@@ -28,8 +28,8 @@ fn a_run_and_its_report_give_the_same_comment() {
     let place = Place::new();
     gated(&place);
     assert_eq!(place.karat(&["run", "--run-id", "r", "-o", "out"]).code, 2);
-    let comment = place.fine(&["report", "r", "--format", "comment", "-o", "-"]).stdout;
-    let of_file = place.fine(&["report", "--from", "out/report.json", "--format", "comment"]).stdout;
+    let comment = place.succeed(&["report", "r", "--format", "comment", "-o", "-"]).stdout;
+    let of_file = place.succeed(&["report", "--from", "out/report.json", "--format", "comment"]).stdout;
     assert_eq!(comment, of_file);
     assert!(comment.starts_with("<!-- karat:replies -->\n"), "{comment}");
     assert_eq!(comment.matches("<!--").count(), 1, "{comment}");
@@ -46,16 +46,16 @@ fn a_run_and_its_report_give_the_same_comment() {
     ] {
         assert!(comment.contains(part), "{part}: {comment}");
     }
-    place.fine(&["report", "r", "--format", "comment", "-o", "out"]);
+    place.succeed(&["report", "r", "--format", "comment", "-o", "out"]);
     assert_eq!(place.text("out/comment.md"), comment);
-    place.fine(&["report", "--from", "out/report.json", "--format", "comment", "-o", "posted"]);
+    place.succeed(&["report", "--from", "out/report.json", "--format", "comment", "-o", "posted"]);
     assert_eq!(place.text("posted/comment.md"), comment);
     // Against a baseline, the change is shown.
-    place.fine(&["baseline", "pin", "r", "-o", "baseline.json"]);
+    place.succeed(&["baseline", "pin", "r", "-o", "baseline.json"]);
     let fixed = place.text("replies.jsonl").replace("no idea", "answer 0 answer 3 answer 6");
     place.write("replies.jsonl", &fixed);
     place.karat(&["run", "--run-id", "s", "--baseline", "baseline.json"]);
-    let changed = place.fine(&["report", "s", "--format", "comment", "-o", "-"]).stdout;
+    let changed = place.succeed(&["report", "s", "--format", "comment", "-o", "-"]).stdout;
     assert!(changed.contains("### Change to the baseline") && changed.contains("+0."), "{changed}");
 }
 
@@ -69,7 +69,7 @@ fn only_reports_become_comments() {
         (&["report", "--from", "absent.json", "--format", "comment"], "reading absent.json"),
         (&["report", "--from", "other.json"], "--format comment"),
     ] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains(part), "{arguments:?}: {}", result.all());
     }
 }

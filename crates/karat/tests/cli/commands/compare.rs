@@ -25,7 +25,7 @@ fn recorded(place: &Place, extra: &str) {
              scorers:\n  hit: {{ metric: contains{extra} }}\n  chars: {{ metric: length, better: lower }}\n"
         ),
     );
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
 }
 
 /// BY-01, GE-01: variants of one run, as words, by flag, as JSON; a pass rate is decided by McNemar's mid-p.
@@ -33,24 +33,24 @@ fn recorded(place: &Place, extra: &str) {
 fn variants_of_a_run_are_compared() {
     let place = Place::new();
     recorded(&place, "");
-    let said = place.fine(&["compare", "old", "new"]);
-    assert!(said.stdout.contains("better") && said.stdout.contains("McNemar mid-p"), "{}", said.all());
-    assert_eq!(place.fine(&["compare", "variant:old", "variant:new"]).stdout, said.stdout);
-    let json = place.fine(&["compare", "--variants", "old", "new", "--run", "a", "--format", "json"]).stdout;
+    let result = place.succeed(&["compare", "old", "new"]);
+    assert!(result.stdout.contains("better") && result.stdout.contains("McNemar mid-p"), "{}", result.all());
+    assert_eq!(place.succeed(&["compare", "variant:old", "variant:new"]).stdout, result.stdout);
+    let json = place.succeed(&["compare", "--variants", "old", "new", "--run", "a", "--format", "json"]).stdout;
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&found["schema"], &found["matched"]), (&Value::from("karat.compare/1"), &Value::from(60)));
     let hit = &found["metrics"][0];
     assert_eq!((&hit["metric"], &hit["verdict"], &hit["kind"]), (&"hit".into(), &"better".into(), &"binary".into()));
     assert!(hit["p_adjusted"].as_f64().unwrap() >= hit["p"].as_f64().unwrap());
     assert_eq!(hit["difference"]["n"], 60);
-    let turned = place.fine(&["compare", "new", "old", "--metrics", "hit", "--correction", "none"]).stdout;
+    let turned = place.succeed(&["compare", "new", "old", "--metrics", "hit", "--correction", "none"]).stdout;
     assert!(turned.contains("worse") && !turned.contains("chars"), "{turned}");
-    let alike = place.fine(&["compare", "old", "same"]).stdout;
+    let alike = place.succeed(&["compare", "old", "same"]).stdout;
     assert!(
         alike.contains("no difference: all 60 samples scored the same on both sides") && alike.contains("set a margin"),
         "{alike}"
     );
-    let alike = place.fine(&["compare", "old", "same", "--metrics", "hit", "--margin", "hit=0.1"]).stdout;
+    let alike = place.succeed(&["compare", "old", "same", "--metrics", "hit", "--margin", "hit=0.1"]).stdout;
     assert!(alike.contains("equivalent") && alike.contains("few samples differ"), "{alike}");
     for (arguments, code) in [("worse", 2), ("undecided", 0), ("worse,undecided", 2)] {
         let bound = place.karat(&["compare", "new", "old", "--metrics", "hit", "--fail-on", arguments]);
@@ -66,12 +66,12 @@ fn variants_of_a_run_are_compared() {
 fn a_margin_makes_equivalence() {
     let place = Place::new();
     recorded(&place, ", margin: 0.9");
-    let found = place.fine(&["compare", "new", "old", "--metrics", "hit", "--confidence", "0.9999999999"]).stdout;
+    let found = place.succeed(&["compare", "new", "old", "--metrics", "hit", "--confidence", "0.9999999999"]).stdout;
     assert!(found.contains("equivalent"), "{found}");
-    let found = place.fine(&["compare", "new", "old", "--margin", "chars=0.001"]).stdout;
+    let found = place.succeed(&["compare", "new", "old", "--margin", "chars=0.001"]).stdout;
     assert!(!found.contains("chars: +0.1 equivalent"), "{found}");
     let relative =
-        place.fine(&["compare", "a", "--variants", "old", "same", "--margin", "hit=20%", "--format", "json"]).stdout;
+        place.succeed(&["compare", "a", "--variants", "old", "same", "--margin", "hit=20%", "--format", "json"]).stdout;
     let relative: Value = serde_json::from_str(&relative).unwrap();
     let hit = &relative["metrics"][0];
     assert_eq!(hit["margin"].as_f64(), hit["baseline"]["value"].as_f64().map(|base| 0.2 * base));
@@ -93,10 +93,10 @@ fn runs_are_compared_by_sample_id() {
     let place = Place::new();
     place.write("data.jsonl", &questions(35));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "first", "--limit", "33"]);
-    place.fine(&["run", "--run-id", "second"]);
-    let said = place.fine(&["compare", "fir", "second", "-o", "out"]).stdout;
-    assert!(said.contains("33 samples in both") && said.contains("only in second: q33, q34"), "{said}");
+    place.succeed(&["run", "--run-id", "first", "--limit", "33"]);
+    place.succeed(&["run", "--run-id", "second"]);
+    let result = place.succeed(&["compare", "fir", "second", "-o", "out"]).stdout;
+    assert!(result.contains("33 samples in both") && result.contains("only in second: q33, q34"), "{result}");
     let json = std::fs::read_to_string(place.path().join("out/compare.json")).unwrap();
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["candidate"]["only"], serde_json::json!(["q33", "q34"]));
@@ -113,7 +113,7 @@ fn impossible_comparisons_are_refused_with_a_hint() {
         (&["compare"][..], "karat compare RUN RUN"),
         (&["compare", "a", "a"], "with itself"),
         (&["compare", "a", "old"], "`a` is a run and `old` a part of run a"),
-        (&["compare", "a", "odl"], "`odl` is no stored run"),
+        (&["compare", "a", "odl"], "`odl` is not a stored run"),
         (&["compare", "old", "nwe"], "`nwe`"),
         (&["compare", "--variants", "old", "nwe"], "a has no system with `nwe`"),
         (&["compare", "old", "new", "--metrics", "speed"], "speed"),
@@ -121,8 +121,8 @@ fn impossible_comparisons_are_refused_with_a_hint() {
         (&["compare", "old", "new", "--margin", "hit"], "METRIC=X"),
         (&["compare", "old"], "`old` is one side"),
     ] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains(part), "{arguments:?}: {}", result.all());
     }
 }
 
@@ -131,8 +131,8 @@ fn impossible_comparisons_are_refused_with_a_hint() {
 fn a_plan_says_what_a_difference_takes() {
     let place = Place::new();
     let power = |arguments: &[&str]| -> Value {
-        let said = place.fine(&[&["plan", "--json"], arguments].concat());
-        serde_json::from_str::<Value>(&said.stdout).unwrap()["power"].clone()
+        let result = place.succeed(&[&["plan", "--json"], arguments].concat());
+        serde_json::from_str::<Value>(&result.stdout).unwrap()["power"].clone()
     };
     place.write("data.jsonl", &questions(60));
     recorded(&place, "");
@@ -144,7 +144,7 @@ fn a_plan_says_what_a_difference_takes() {
     assert!(deviation["n"].as_u64() == Some(120) && deviation["value"].as_f64().unwrap() < 0.5, "{measured}");
     assert!(measured["metrics"][0]["needed"]["samples"].as_u64().unwrap() > 60, "{measured}");
     // F40: a newer run of one sample does not fit.
-    place.fine(&["run", "-q", "--no-gate", "--limit", "1", "--run-id", "tiny"]);
+    place.succeed(&["run", "-q", "--no-gate", "--limit", "1", "--run-id", "tiny"]);
     assert_eq!(power(&["--mde", "hit=5%"])["run"], Value::from("a"));
     let suite = std::fs::read_to_string(place.path().join("karat.yaml")).unwrap();
     place.write("karat.yaml", &suite.replace("name: replies", "name: others"));
@@ -152,7 +152,7 @@ fn a_plan_says_what_a_difference_takes() {
     assert!(assumed["run"].is_null(), "{assumed}");
     // The worst case of pass/fail: s_d = 0.5, so (1.96 + 0.84)² · 25 and two for t.
     assert_eq!(assumed["metrics"][0]["needed"]["samples"], 199);
-    assert!(place.fine(&["plan", "--mde", "0.1"]).stdout.contains("0.100 takes 199 samples"));
+    assert!(place.succeed(&["plan", "--mde", "0.1"]).stdout.contains("0.100 takes 199 samples"));
     let share = place.karat(&["plan", "--mde", "hit=5%"]);
     assert!(share.code == 1 && share.stderr.contains("no stored run has one"), "{}", share.all());
     let unknown = place.karat(&["plan", "--mde", "chars=1"]);
@@ -182,28 +182,28 @@ fn a_later_look_is_decided_at_a_lower_level() {
          gates:\n  - { id: drop, metric: right, against: 'variant:old', max_drop: 0, decide: interval }\n",
     );
     let contrast = |run: &str| -> Value {
-        let json = place.fine(&["report", run, "--format", "json", "-o", "-"]).stdout;
+        let json = place.succeed(&["report", run, "--format", "json", "-o", "-"]).stdout;
         serde_json::from_str::<Value>(&json).unwrap()["analyses"]["contrasts"][0].clone()
     };
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     assert_eq!((&contrast("a")["verdict"], &contrast("a")["look"]), (&"better".into(), &1.into()));
     assert_eq!(contrast("a")["family"], "gates");
     place.write("data.jsonl", &rows(70));
     for run in ["b", "again"] {
-        place.fine(&["run", "--run-id", run]);
+        place.succeed(&["run", "--run-id", run]);
         let found = contrast(run);
         assert_eq!((&found["look"], &found["first_look"]["run"]), (&2.into(), &"a".into()), "{found}");
         assert_eq!(found["difference"]["level"], 0.99);
     }
     let look = "look 2 (first: run a, 60 samples): decided at 1 %";
     for command in [["compare", "old", "new", "--run", "b"].as_slice(), &["gate", "b"]] {
-        assert!(place.fine(command).stdout.contains(look), "{command:?}");
+        assert!(place.succeed(command).stdout.contains(look), "{command:?}");
     }
     let pilot = place.karat(&["run", "--run-id", "pilot", "--limit", "50"]);
     assert!(pilot.all().contains("verdict undecided"), "{}", pilot.all());
-    let said = place.fine(&["compare", "old", "new", "--run", "pilot"]).stdout;
-    assert!(said.contains("a pilot on a part of its dataset: decided at 1 %"), "{said}");
+    let result = place.succeed(&["compare", "old", "new", "--run", "pilot"]).stdout;
+    assert!(result.contains("a pilot on a part of its dataset: decided at 1 %"), "{result}");
     place.write("data.jsonl", &rows(80));
-    place.fine(&["run", "--run-id", "c"]);
+    place.succeed(&["run", "--run-id", "c"]);
     assert_eq!(contrast("c")["look"], 3);
 }

@@ -33,9 +33,9 @@ fn changed_place(provider: &FakeProvider) -> Place {
     let place = Place::new();
     place.write("data.jsonl", &questions(30));
     place.write("karat.yaml", &four_variants("support", &provider.base_url(), SILENT));
-    place.fine(&["run", "--run-id", "before"]);
+    place.succeed(&["run", "--run-id", "before"]);
     place.write("karat.yaml", &four_variants("support", &provider.base_url(), SHOWS));
-    place.fine(&["run", "--run-id", "after"]);
+    place.succeed(&["run", "--run-id", "after"]);
     place
 }
 
@@ -45,21 +45,21 @@ fn changed_place(provider: &FakeProvider) -> Place {
 fn only_the_changed_system_is_compared() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = changed_place(&provider);
-    let said = place.fine(&["compare", "before", "after", "--outputs", "--movers", "2"]).stdout;
+    let result = place.succeed(&["compare", "before", "after", "--outputs", "--movers", "2"]).stdout;
     let line = "3 of 4 systems are unchanged (same cached results) and left out: mock/plain, mock/short, mock/terse";
-    assert!(said.contains(line), "{said}");
-    assert!(said.contains("samples by hit: 27 better, 0 worse, 3 the same"), "{said}");
-    assert!(said.contains("listed: the largest 2 of 27 better"), "{said}");
-    assert!(said.contains("was: ") && said.contains("now: ") && said.contains("answer 0"), "{said}");
-    assert!(said.contains("n = 30 paired"), "{said}");
-    let json = place.fine(&["compare", "before", "after", "--format", "json"]).stdout;
+    assert!(result.contains(line), "{result}");
+    assert!(result.contains("samples by hit: 27 better, 0 worse, 3 the same"), "{result}");
+    assert!(result.contains("listed: the largest 2 of 27 better"), "{result}");
+    assert!(result.contains("was: ") && result.contains("now: ") && result.contains("answer 0"), "{result}");
+    assert!(result.contains("n = 30 paired"), "{result}");
+    let json = place.succeed(&["compare", "before", "after", "--format", "json"]).stdout;
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["unchanged"], json!(["mock/plain", "mock/short", "mock/terse"]));
     assert_eq!(found["candidate"]["systems"], json!(["mock/formal"]));
     assert!((found["metrics"][0]["difference"]["value"].as_f64().unwrap() - 0.9).abs() < 1e-9, "{json}");
     assert_eq!(found["movers"][0]["n_better"], 27);
     assert!(found["movers"][0]["better"][0].get("outputs").is_none());
-    place.fine(&["compare", "before", "after", "--outputs", "-o", "out", "--format", "md,json,html"]);
+    place.succeed(&["compare", "before", "after", "--outputs", "-o", "out", "--format", "md,json,html"]);
     let page = place.text("out/compare.html");
     assert!(page.contains("data-testid=\"forest\"") && page.contains("left out"), "{page}");
     assert!(page.contains("data-testid=\"diff\"") && page.contains("What differs"), "{page}");
@@ -79,12 +79,12 @@ fn equal_runs_say_so_in_plain_words() {
     place.write("data.jsonl", &questions(30));
     place.write("karat.yaml", &four_variants("support", &provider.base_url(), SILENT));
     for (run, extra) in [("a", &[][..]), ("b", &[]), ("c", &["--no-cache"])] {
-        place.fine(&[&["run", "--run-id", run], extra].concat());
+        place.succeed(&[&["run", "--run-id", run], extra].concat());
     }
     let equal = "no difference: all 30 samples scored the same in both runs; this does not prove equality, set a margin to test for it";
-    let same = place.fine(&["compare", "a", "b"]).stdout;
+    let same = place.succeed(&["compare", "a", "b"]).stdout;
     assert!(same.contains("all 4 systems are unchanged (same cached results)") && same.contains(equal), "{same}");
-    let again = place.fine(&["compare", "a", "c"]).stdout;
+    let again = place.succeed(&["compare", "a", "c"]).stdout;
     assert!(
         !again.contains("unchanged") && again.contains(equal) && again.contains("average over 4 systems"),
         "{again}"
@@ -98,14 +98,14 @@ fn each_changed_system_has_a_row() {
     let place = changed_place(&provider);
     let suite = place.text("karat.yaml").replace("Terse: {{ sample.question }}", "Terse.");
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "--run-id", "third"]);
-    let said = place.fine(&["compare", "before", "third"]).stdout;
-    assert!(said.contains("2 of 4 systems are unchanged"), "{said}");
-    let (systems, movers) = (said.find("each system (").unwrap(), said.find("samples by hit").unwrap());
-    let average = said.find("average over 2 systems:").unwrap();
-    assert!(systems < movers && movers < average, "{said}");
-    assert!(said.contains("corrected by Holm over 2 tests of systems and metrics"), "{said}");
-    let page = place.fine(&["compare", "before", "third", "--format", "md"]).stdout;
+    place.succeed(&["run", "--run-id", "third"]);
+    let result = place.succeed(&["compare", "before", "third"]).stdout;
+    assert!(result.contains("2 of 4 systems are unchanged"), "{result}");
+    let (systems, movers) = (result.find("each system (").unwrap(), result.find("samples by hit").unwrap());
+    let average = result.find("average over 2 systems:").unwrap();
+    assert!(systems < movers && movers < average, "{result}");
+    assert!(result.contains("corrected by Holm over 2 tests of systems and metrics"), "{result}");
+    let page = place.succeed(&["compare", "before", "third", "--format", "md"]).stdout;
     let (each, mean) = (page.find("## Each system").unwrap(), page.find("## Average over systems").unwrap());
     assert!(each < mean && page.contains("| mock/terse |"), "{page}");
 }
@@ -117,20 +117,20 @@ fn the_default_run_is_of_this_folders_suite() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = changed_place(&provider);
     place.write("other.yaml", &four_variants("other", &provider.base_url(), SHOWS).replace("plain", "large"));
-    place.fine(&["run", "other.yaml", "--run-id", "elsewhere"]);
-    let said = place.fine(&["compare", "plain", "formal"]).stdout;
-    assert!(said.contains("on both sides") || said.contains("samples by hit"), "{said}");
-    place.fine(&["compare", "--variants", "plain", "formal"]);
+    place.succeed(&["run", "other.yaml", "--run-id", "elsewhere"]);
+    let result = place.succeed(&["compare", "plain", "formal"]).stdout;
+    assert!(result.contains("on both sides") || result.contains("samples by hit"), "{result}");
+    place.succeed(&["compare", "--variants", "plain", "formal"]);
     let unknown = place.karat(&["compare", "plain", "large"]);
     assert_eq!(unknown.code, 1, "{}", unknown.all());
     for part in [
-        "`large` is no stored run",
+        "`large` is not a stored run",
         "the newest runs of support: after, before",
         "variants: plain, short, terse, formal",
     ] {
         assert!(unknown.stderr.contains(part), "{part}: {}", unknown.all());
     }
-    place.fine(&["compare", "large", "formal", "--run", "elsewhere"]);
+    place.succeed(&["compare", "large", "formal", "--run", "elsewhere"]);
     place.write("karat.yaml", &four_variants("fresh", &provider.base_url(), SHOWS));
     let none = place.karat(&["compare", "plain", "formal"]);
     assert!(none.code == 1 && none.stderr.contains("the suite fresh has no stored run"), "{}", none.all());
@@ -157,10 +157,10 @@ fn hostile_outputs_are_only_shown() {
             step("new")
         ),
     );
-    place.fine(&["run"]);
-    let terminal = place.fine(&["compare", "old", "new", "--outputs"]).stdout;
+    place.succeed(&["run"]);
+    let terminal = place.succeed(&["compare", "old", "new", "--outputs"]).stdout;
     assert!(terminal.contains("now: <script>") && !terminal.contains('\u{1b}'), "{terminal}");
-    let page = place.fine(&["compare", "old", "new", "--outputs", "--format", "html"]).stdout;
+    let page = place.succeed(&["compare", "old", "new", "--outputs", "--format", "html"]).stdout;
     assert_eq!(page.matches("<script").count(), 1, "{page}");
     assert!(!page.contains("href=\"javascript") && page.contains("&lt;script"), "{page}");
 }

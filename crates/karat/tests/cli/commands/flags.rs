@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 fn place() -> (Place, FakeProvider) {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -17,17 +17,17 @@ fn place() -> (Place, FakeProvider) {
 }
 
 /// Runs a command with variables.
-fn with(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
-    Said::of(place.command(arguments).envs(variables.iter().copied()).output().unwrap())
+fn with(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+    CommandOutput::of(place.command(arguments).envs(variables.iter().copied()).output().unwrap())
 }
 
 /// contract: `-o -` alone is one form; several forms on stdout are refused before anything is made.
 #[test]
 fn several_formats_on_stdout_are_refused_before_the_run() {
     let (place, _provider) = place();
-    let page = place.fine(&["run", "--run-id", "a", "-o", "-"]).stdout;
+    let page = place.succeed(&["run", "--run-id", "a", "-o", "-"]).stdout;
     assert!(page.starts_with("# Evaluation report: bench"), "{page}");
-    assert_eq!(page, place.fine(&["report", "a", "-o", "-"]).stdout);
+    assert_eq!(page, place.succeed(&["report", "a", "-o", "-"]).stdout);
     for more in [&["--format", "both"][..], &["--format", "md,csv"], &["--json"]] {
         let refused = place.karat(&[&["run", "--no-cache", "--run-id", "b", "-o", "-"], more].concat());
         assert_eq!(refused.code, 1, "{}", refused.all());
@@ -41,12 +41,12 @@ fn several_formats_on_stdout_are_refused_before_the_run() {
 #[test]
 fn a_write_error_on_stdout_is_reported_but_a_closed_pipe_is_not() {
     let (place, _provider) = place();
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     for arguments in [&["report", "a", "--format", "json", "-o", "-"][..], &["export", "csv", "a", "-o", "-"], &["ls"]]
     {
         let to = |stdout: Stdio| {
             let output = place.command(arguments).stdout(stdout).stderr(Stdio::piped()).output().unwrap();
-            Said::of(output)
+            CommandOutput::of(output)
         };
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -62,9 +62,9 @@ fn a_write_error_on_stdout_is_reported_but_a_closed_pipe_is_not() {
 #[test]
 fn a_dry_run_is_the_plan() {
     let (place, _provider) = place();
-    let plan = place.fine(&["plan", "--json"]).stdout;
+    let plan = place.succeed(&["plan", "--json"]).stdout;
     assert_eq!(serde_json::from_str::<Value>(&plan).unwrap()["cells"]["planned"], 3);
-    assert_eq!(place.fine(&["run", "--dry-run", "--json"]).stdout, plan);
+    assert_eq!(place.succeed(&["run", "--dry-run", "--json"]).stdout, plan);
 }
 
 /// contract: the settings that CI needs have a variable; that of a switch is yes or no, and a wrong value names it.
@@ -77,7 +77,7 @@ fn a_variable_sets_a_flag() {
         assert_eq!(place.karat(&["show", "a"]).code, 1, "{}", refused.all());
     }
     with(&place, &[("KARAT_NO_CACHE", "0"), ("KARAT_RUN_ID", "a")], &["run"]);
-    place.fine(&["show", "a"]);
+    place.succeed(&["show", "a"]);
     assert_eq!(with(&place, &[("KARAT_NO_CACHE", "yes"), ("KARAT_LIMIT", "2")], &["run"]).code, 0);
     assert_eq!(provider.requests(), 5);
 }
@@ -87,7 +87,8 @@ fn a_variable_sets_a_flag() {
 fn the_command_line_wins_over_variables() {
     let (place, _provider) = place();
     place.write(".env", "KARAT_LIMIT=1\nKARAT_FORMAT=json\n");
-    let samples = |said: &Said| serde_json::from_str::<Value>(&said.stdout).unwrap()["totals"]["samples"].as_u64();
+    let samples =
+        |result: &CommandOutput| serde_json::from_str::<Value>(&result.stdout).unwrap()["totals"]["samples"].as_u64();
     assert_eq!(samples(&with(&place, &[], &["run", "-o", "-"])), Some(1));
     place.write(".env.local", "KARAT_LIMIT=2\n");
     assert_eq!(samples(&with(&place, &[], &["run", "-o", "-"])), Some(2));
@@ -103,8 +104,8 @@ fn a_negative_number_is_refused_with_its_range() {
     for (flag, range) in
         [("--budget-usd", "0 or more"), ("--max-concurrency", "from 1 to 65535"), ("--trials", "from 1 to 10000")]
     {
-        let said = place.karat(&["run", flag, "-1"]);
-        assert!(said.code == 1 && said.stderr.contains(range), "{}", said.all());
+        let result = place.karat(&["run", flag, "-1"]);
+        assert!(result.code == 1 && result.stderr.contains(range), "{}", result.all());
     }
 }
 
@@ -113,10 +114,10 @@ fn a_negative_number_is_refused_with_its_range() {
 #[test]
 fn a_refused_resume_names_other_rows() {
     let (place, _provider) = place();
-    place.fine(&["run", "--run-id", "a"]);
-    let said = place.karat(&["run", "--resume", "--run-id", "a", "--limit", "2"]);
+    place.succeed(&["run", "--run-id", "a"]);
+    let result = place.karat(&["run", "--resume", "--run-id", "a", "--limit", "2"]);
     let what = "which rows are selected (it was started with 3, now there are 2) changed";
-    assert!(said.code == 1 && said.stderr.contains(what), "{}", said.all());
+    assert!(result.code == 1 && result.stderr.contains(what), "{}", result.all());
     place.write("data.jsonl", &questions(4));
     assert!(place.karat(&["run", "--resume", "--run-id", "a"]).stderr.contains("the dataset changed"));
 }
@@ -126,11 +127,11 @@ fn a_refused_resume_names_other_rows() {
 fn a_refused_resume_names_what_differs() {
     let (place, provider) = place();
     let own = suite(&provider.base_url());
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let refused = |more: &[&str], changed: &str| {
-        let said = place.karat(&[&["run", "--resume", "--run-id", "a"], more].concat());
+        let result = place.karat(&[&["run", "--resume", "--run-id", "a"], more].concat());
         let what = format!("cannot be resumed: {changed} changed since");
-        assert!(said.code == 1 && said.stderr.contains(&what), "{more:?}: {}", said.all());
+        assert!(result.code == 1 && result.stderr.contains(&what), "{more:?}: {}", result.all());
     };
     refused(&["--trials", "2"], "the trials");
     refused(&["--set", "run.seed=7"], "the seed");
@@ -145,7 +146,7 @@ fn a_refused_resume_names_what_differs() {
     place.write("karat.yaml", &own.replace("input: 1.0", "input: 9.0"));
     refused(&[], "the dataset");
     place.write("data.jsonl", &questions(3));
-    place.fine(&["run", "--resume", "--run-id", "a"]);
+    place.succeed(&["run", "--resume", "--run-id", "a"]);
     let two = "variants: { other: [ { prompt: { text: \"{{ sample.question }}!\" } } ], direct";
     place.write("karat.yaml", &own.replace("variants: { direct", two));
     refused(&["--retries=2"], "the variants");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 /// Two recorded systems, of which `short` answers in fewer words.
 const SUITE: &str = r#"name: gated
@@ -36,7 +36,7 @@ fn verdicts(place: &Place, run: &str) -> Vec<Value> {
 #[test]
 fn three_policies_three_exit_codes() {
     let place = place("gates: [ { metric: words, min: 1 } ]");
-    place.fine(&["run", "--run-id", "r"]);
+    place.succeed(&["run", "--run-id", "r"]);
     let policy = |decide: &str, min: f64| {
         format!("gates: [ {{ metric: words, min: {min}, decide: {decide} }} ]\npolicy: {{ undecided: fail }}\n")
     };
@@ -48,8 +48,8 @@ fn three_policies_three_exit_codes() {
     assert_eq!(codes, [0, 2, 4]);
     assert_eq!(place.karat(&["gate", "r"]).code, 0);
     assert_eq!(place.karat(&["gate", "r", "--policy", "fail.yaml", "--fail-exit-code", "7"]).code, 7);
-    let said = place.karat(&["gate", "r", "--policy", "fail.yaml", "--format", "json"]);
-    let document: Value = serde_json::from_str(&said.stdout).unwrap();
+    let result = place.karat(&["gate", "r", "--policy", "fail.yaml", "--format", "json"]);
+    let document: Value = serde_json::from_str(&result.stdout).unwrap();
     assert_eq!((&document["schema"], &document["verdict"]), (&json!("karat.gate/1"), &json!("fail")));
     let failed: Vec<&Value> =
         document["gates"].as_array().unwrap().iter().filter(|it| it["verdict"] == "fail").collect();
@@ -59,8 +59,8 @@ fn three_policies_three_exit_codes() {
         (&json!("short"), &json!(2.0), &json!(2.5))
     );
     place.write("two.yaml", "gates: [ { metric: words, min: 1 }, { metric: words, max: 99 } ]\n");
-    let said = place.fine(&["gate", "r", "--policy", "two.yaml", "--format", "json"]).stdout;
-    let document: Value = serde_json::from_str(&said).unwrap();
+    let result = place.succeed(&["gate", "r", "--policy", "two.yaml", "--format", "json"]).stdout;
+    let document: Value = serde_json::from_str(&result).unwrap();
     let ids: std::collections::BTreeSet<&str> =
         document["gates"].as_array().unwrap().iter().filter_map(|it| it["id"].as_str()).collect();
     assert_eq!(ids.into_iter().collect::<Vec<_>>(), ["words", "words-2"]);
@@ -71,12 +71,12 @@ fn three_policies_three_exit_codes() {
 #[test]
 fn gates_bind_a_run_by_default() {
     let bound = place("gates: [ { metric: words, min: 3 } ]");
-    let said = bound.karat(&["run", "--run-id", "r"]);
-    assert_eq!(said.code, 2, "{}", said.all());
+    let result = bound.karat(&["run", "--run-id", "r"]);
+    assert_eq!(result.code, 2, "{}", result.all());
     assert!(
-        said.stdout.contains("words 2.000 < gate 3.000") && said.stdout.contains("verdict fail"),
+        result.stdout.contains("words 2.000 < gate 3.000") && result.stdout.contains("verdict fail"),
         "{}",
-        said.stdout
+        result.stdout
     );
     let observed = bound.karat(&["run", "--no-gate"]);
     assert!(observed.code == 0 && observed.stdout.contains("words 2.000 < gate 3.000"), "{}", observed.all());
@@ -91,8 +91,8 @@ fn gates_bind_a_run_by_default() {
 fn an_unreadable_baseline_is_known_before_the_run() {
     let place = place("baseline: pinned.json\ngates: [ { metric: words, max_drop: 0.5 } ]");
     std::fs::create_dir(place.path().join("pinned.json")).unwrap();
-    let said = place.karat(&["run", "--run-id", "r"]);
-    assert!(said.code == 1 && said.stderr.contains("reading the baseline pinned.json"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r"]);
+    assert!(result.code == 1 && result.stderr.contains("reading the baseline pinned.json"), "{}", result.all());
     assert_eq!(place.karat(&["show", "r"]).code, 1, "nothing was made");
     std::fs::remove_dir(place.path().join("pinned.json")).unwrap();
     assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 0);
@@ -105,7 +105,7 @@ fn a_regression_beyond_the_tolerance_fails() {
     let first = place.karat(&["run", "--run-id", "first"]);
     assert!(first.code == 0 && first.stdout.contains("nothing is pinned"), "{}", first.all());
     assert!(verdicts(&place, "first").iter().all(|it| it["verdict"] == "undecided"));
-    place.fine(&["baseline", "pin", "first"]);
+    place.succeed(&["baseline", "pin", "first"]);
     let shown = place.karat(&["baseline", "pin", "first", "-o", "-"]);
     assert_eq!((shown.code, shown.stdout.trim_end()), (0, place.text("pinned.json").trim_end()));
     assert!(!place.path().join("-").exists());
@@ -122,12 +122,12 @@ fn a_regression_beyond_the_tolerance_fails() {
     for (variable, value, code) in
         [("KARAT_MAX_DROP", "1", 0), ("KARAT_MAX_DROP", "words=0.1", 2), ("KARAT_MIN", "words=3", 2)]
     {
-        let said = place.command(&["gate", "beyond"]).env(variable, value).output().map(Said::of).unwrap();
-        assert_eq!(said.code, code, "{variable}={value}: {}", said.all());
+        let result = place.command(&["gate", "beyond"]).env(variable, value).output().map(CommandOutput::of).unwrap();
+        assert_eq!(result.code, code, "{variable}={value}: {}", result.all());
     }
     for variable in ["KARAT_MIN", "KARAT_MAX_DROP", "KARAT_BASELINE", "KARAT_POLICY", "KARAT_GATE_THRESHOLD"] {
-        let said = place.command(&["gate", "within"]).env(variable, "").output().map(Said::of).unwrap();
-        assert_eq!(said.code, 0, "an empty {variable}: {}", said.all());
+        let result = place.command(&["gate", "within"]).env(variable, "").output().map(CommandOutput::of).unwrap();
+        assert_eq!(result.code, 0, "an empty {variable}: {}", result.all());
     }
     assert_eq!(place.karat(&["gate", "within", "--baseline", ".karat/runs/first/report.json"]).code, 0);
 }
@@ -136,14 +136,15 @@ fn a_regression_beyond_the_tolerance_fails() {
 #[test]
 fn units_and_partners() {
     let place = place("");
-    place.fine(&["run", "--run-id", "r"]);
+    place.succeed(&["run", "--run-id", "r"]);
     let gate = |rule: &str| {
         place.write("p.yaml", &format!("gates: [ {{ metric: words, {rule} }} ]\n"));
-        let said = place.karat(&["gate", "r", "--policy", "p.yaml", "--format", "json"]);
-        let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{rule}: {}", said.all()));
+        let result = place.karat(&["gate", "r", "--policy", "p.yaml", "--format", "json"]);
+        let document: Value =
+            serde_json::from_str(&result.stdout).unwrap_or_else(|_| panic!("{rule}: {}", result.all()));
         let count =
             |word: &str| document["gates"].as_array().unwrap().iter().filter(|it| it["verdict"] == word).count();
-        (said.code, count("pass"), count("fail"))
+        (result.code, count("pass"), count("fail"))
     };
     assert_eq!(gate("min: 2, per: kind"), (2, 3, 1));
     assert_eq!(gate("min: 2, per: sample"), (2, 7, 1));
@@ -151,11 +152,11 @@ fn units_and_partners() {
     assert_eq!(gate("max_drop: 1, against: 'variant:long', where: \"variant == 'short'\""), (2, 0, 1));
     assert_eq!(gate("min: 3, per: run"), (0, 1, 0));
     place.write("p.yaml", "gates: [ { metric: words, max_drop: 0, against: previous } ]\n");
-    let said = place.karat(&["gate", "r", "--policy", "p.yaml"]);
-    assert!(said.code == 0 && said.stdout.contains("undecided"), "{}", said.all());
-    place.fine(&["run", "--run-id", "s"]);
-    let said = place.karat(&["gate", "s", "--policy", "p.yaml"]);
-    assert!(said.code == 0 && said.stdout.contains("2 passed"), "{}", said.all());
+    let result = place.karat(&["gate", "r", "--policy", "p.yaml"]);
+    assert!(result.code == 0 && result.stdout.contains("undecided"), "{}", result.all());
+    place.succeed(&["run", "--run-id", "s"]);
+    let result = place.karat(&["gate", "s", "--policy", "p.yaml"]);
+    assert!(result.code == 0 && result.stdout.contains("2 passed"), "{}", result.all());
 }
 
 /// BY-02: a gate on macro F1 uses the report's own figure, alone, against another variant and against a pinned run.
@@ -178,7 +179,7 @@ fn gates_on_f1_see_the_figure_of_the_report() {
            \x20 - { id: each, metric: topic, min: 1, per: sample }\nbaseline: pinned.json\n";
     place.write("karat.yaml", &suite);
     assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 2);
-    place.fine(&["baseline", "pin", "r"]);
+    place.succeed(&["baseline", "pin", "r"]);
     assert_eq!(place.karat(&["run", "--run-id", "s"]).code, 2);
     let report = place.report("s");
     let figure = |system: &str| {
@@ -186,15 +187,15 @@ fn gates_on_f1_see_the_figure_of_the_report() {
         of["dimensions"]["topic"]["value"].as_f64().unwrap()
     };
     let gates = verdicts(&place, "s");
-    let said = |id: &str, system: &str| gates.iter().find(|it| it["id"] == id && it["system"] == system).unwrap();
-    assert_eq!((figure("good"), &said("least", "good")["verdict"]), (1.0, &json!("pass")));
+    let result = |id: &str, system: &str| gates.iter().find(|it| it["id"] == id && it["system"] == system).unwrap();
+    assert_eq!((figure("good"), &result("least", "good")["verdict"]), (1.0, &json!("pass")));
     assert_eq!(
-        (&said("least", "weak")["observed"], &said("least", "weak")["verdict"]),
+        (&result("least", "weak")["observed"], &result("least", "weak")["verdict"]),
         (&json!(figure("weak")), &json!("fail"))
     );
-    let beside = said("beside", "weak");
+    let beside = result("beside", "weak");
     assert_eq!((&beside["verdict"], &beside["change"]), (&json!("fail"), &json!(figure("weak") - 1.0)));
-    let pinned = said("pinned", "weak");
+    let pinned = result("pinned", "weak");
     assert_eq!((&pinned["verdict"], &pinned["change"]), (&json!("pass"), &json!(0.0)));
     let reason = pinned["reason"].as_str().unwrap();
     assert!(reason.ends_with("(no labels are pinned: compared unpaired)"), "{reason}");
@@ -221,10 +222,10 @@ fn a_gate_that_ends_for_errors_says_why() {
     let broken = SUITE.replace(", short: \"one\"", "");
     place.write("karat.yaml", &format!("{broken}gates: [ {{ metric: words, min: 1 }} ]\n"));
     place.karat(&["run", "--run-id", "r"]);
-    let said = place.karat(&["gate", "r", "-o", "out"]);
+    let result = place.karat(&["gate", "r", "-o", "out"]);
     let why = "short: 1 of 4 cells failed";
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains(why) && said.stderr.contains("`policy.max_errors`"), "{}", said.all());
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stderr.contains(why) && result.stderr.contains("`policy.max_errors`"), "{}", result.all());
     let document: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("out/gate.json")).unwrap()).unwrap();
     assert_eq!(document["failures"].as_array().map(Vec::len), Some(1), "{document}");
@@ -248,8 +249,8 @@ fn identical_clusters_leave_a_gate_undecided() {
                 scorers:\n  right: { metric: exact, value: \"1\" }\n\
                 gates: [ { metric: right, against: \"variant:long\", max_rise: 0, decide: interval } ]\n";
     place.write("karat.yaml", &format!("{head}{}{tail}", rows.concat()));
-    let said = place.karat(&["run", "--run-id", "r"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let undecided = verdicts(&place, "r");
     assert!(undecided.iter().all(|it| it["verdict"] == "undecided" || it["observed"].is_null()), "{undecided:?}");
     assert!(undecided[0]["reason"].as_str().unwrap().contains("2 clusters, worth 2.0 of equal size"), "{undecided:?}");
@@ -272,19 +273,19 @@ fn bad_gates_are_reported_with_their_place() {
     let suite = format!("{SUITE}  right: {{ metric: contains, value: one }}\n");
     place.write("karat.yaml", &format!("{suite}{list}"));
     let first = suite.lines().count() + 2;
-    let told = |said: Said, file: &str, first: usize, parts: &[&str]| {
-        assert_eq!(said.code, 1, "{}", said.all());
+    let told = |result: CommandOutput, file: &str, first: usize, parts: &[&str]| {
+        assert_eq!(result.code, 1, "{}", result.all());
         for (at, part) in parts.iter().enumerate() {
             let place = format!("{file}:{}: the gate", first + at);
-            let found = said.stderr.lines().any(|line| line.contains(&place) && line.contains(part));
-            assert!(found, "{place} {part}: {}", said.all());
+            let found = result.stderr.lines().any(|line| line.contains(&place) && line.contains(part));
+            assert!(found, "{place} {part}: {}", result.all());
         }
     };
     let parts =
         ["`words`?", "is -1", "did you mean `95%`?", "has no judge", "`short`?", "has no baseline", "`errors.kinds`?"];
     told(place.karat(&["validate"]), "karat.yaml", first, &parts);
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "--run-id", "r"]);
+    place.succeed(&["run", "--run-id", "r"]);
     place.write(
         "policy.yaml",
         "gates:\n  - { metric: words, min: 1, where: sample.late }\n  - { metric: words, id: b, min: 1, per: topic }\n",
@@ -296,15 +297,15 @@ fn bad_gates_are_reported_with_their_place() {
 #[test]
 fn bad_gates_are_refused_with_a_hint() {
     let place = place("gates: [ { metric: wrods, min: 3 } ]");
-    let said = place.karat(&["run"]);
-    assert!(said.code == 1 && said.stderr.contains("wrods") && said.stderr.contains("words"), "{}", said.all());
+    let result = place.karat(&["run"]);
+    assert!(result.code == 1 && result.stderr.contains("wrods") && result.stderr.contains("words"), "{}", result.all());
     assert!(!place.path().join(".karat/runs").exists());
     place.write("karat.yaml", SUITE);
-    place.fine(&["run", "--run-id", "r"]);
+    place.succeed(&["run", "--run-id", "r"]);
     place.write("empty.yaml", "policy: { strict: true }\n");
     place.write("broken.yaml", "gates: [ { metric: words, mni: 3 } ]\n");
     place.write("other.json", "{\"schema\": \"x/1\"}");
-    place.fine(&["baseline", "pin", "r", "-o", "whole.json"]);
+    place.succeed(&["baseline", "pin", "r", "-o", "whole.json"]);
     place.write("bent.json", &place.text("whole.json").replacen("\"se\":0.47", "\"se\":-1,\"was\":0.47", 1));
     place.write("shares.yaml", "gates: [ { metric: words, min: 1 } ]\npolicy: { max_errors: 4, max_unscored: -1 }\n");
     place.write("turned.yaml", "gates: [ { metric: words, min: 3, max: 2 } ]\n");
@@ -343,8 +344,8 @@ fn bad_gates_are_refused_with_a_hint() {
         (&["baseline", "pin", "r"], "-o"),
         (&["run", "--gate", "--no-gate"], "cannot be used with"),
     ] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains(part), "{arguments:?}: {}", result.all());
     }
 }
 
@@ -355,15 +356,15 @@ fn a_gate_makes_no_call() {
     let place = Place::new();
     place.write("data.jsonl", &crate::place::questions(3));
     place.write("karat.yaml", &crate::place::suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "r"]);
+    place.succeed(&["run", "--run-id", "r"]);
     let heard = provider.received_requests().len();
     drop(provider);
     assert!(heard > 0);
     let metric = place.report("r")["gates"].as_array().map(Vec::len);
     assert_eq!(metric, Some(0));
     let name = place.report("r")["metrics"].as_object().unwrap().keys().next().unwrap().clone();
-    let said = place.karat(&["gate", "r", "--min", &format!("{name}=0")]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = place.karat(&["gate", "r", "--min", &format!("{name}=0")]);
+    assert_eq!(result.code, 0, "{}", result.all());
 }
 
 /// BY-02, CL-24: only whole runs with scores are pinned or compared with.
@@ -374,7 +375,7 @@ fn only_whole_runs_are_compared_with() {
     place.write("data.jsonl", &crate::place::questions(3));
     place.write("karat.yaml", &crate::place::suite(&provider.base_url()));
     assert_eq!(place.karat(&["run", "--run-id", "part", "--max-calls", "1"]).code, 5);
-    place.fine(&["run", "--run-id", "whole"]);
+    place.succeed(&["run", "--run-id", "whole"]);
     place.write("karat.yaml", &crate::place::suite("http://127.0.0.1:9/v1").replace("name: ", "name: lost-"));
     assert_eq!(place.karat(&["run", "--run-id", "lost", "--no-cache", "--timeout", "1s"]).code, 1);
     let metric = place.report("whole")["metrics"].as_object().unwrap().keys().next().unwrap().clone();
@@ -384,8 +385,8 @@ fn only_whole_runs_are_compared_with() {
     }
     assert!(!place.path().join("b.json").exists());
     place.write("p.yaml", &format!("gates: [ {{ metric: {metric}, max_drop: 1, against: 'run:part' }} ]\n"));
-    let said = place.karat(&["gate", "whole", "--policy", "p.yaml"]);
-    assert!(said.code == 1 && said.stderr.contains("karat resume part"), "{}", said.all());
+    let result = place.karat(&["gate", "whole", "--policy", "p.yaml"]);
+    assert!(result.code == 1 && result.stderr.contains("karat resume part"), "{}", result.all());
     let compared = place.karat(&["compare", "part", "whole"]);
     assert!(compared.stdout.contains("is unfinished: 2 of 3 cells"), "{}", compared.all());
     let nothing = place.karat(&["compare", "whole", "lost"]);
@@ -396,7 +397,7 @@ fn only_whole_runs_are_compared_with() {
 #[test]
 fn a_selection_leaves_gates_on_the_others_undecided() {
     let place = place("gates: [ { metric: words, max_drop: 1, against: \"variant:short\" } ]");
-    place.fine(&["run", "--variants", "long", "--run-id", "a"]);
+    place.succeed(&["run", "--variants", "long", "--run-id", "a"]);
     let verdicts = verdicts(&place, "a");
     assert_eq!(verdicts[0]["verdict"], "undecided", "{verdicts:?}");
     assert_eq!(verdicts[0]["reason"], "the variant short is not part of this run");

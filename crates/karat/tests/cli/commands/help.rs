@@ -6,13 +6,13 @@ use crate::place::Place;
 #[test]
 fn help_is_grouped() {
     let place = Place::new();
-    let help = place.fine(&["--help"]).stdout;
+    let help = place.succeed(&["--help"]).stdout;
     let headings = ["Everyday:", "CI:", "Judges and people:", "Data:", "History:", "Housekeeping:", "Options:"];
     let at =
         headings.map(|heading| help.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{heading}: {help}")));
     assert!(at.is_sorted(), "{help}");
     for long in ["-h", "--help"] {
-        let run = place.fine(&["run", long]).stdout;
+        let run = place.succeed(&["run", long]).stdout;
         let headings =
             ["Everyday options:", "What to run:", "Limits and retries:", "Gates:", "Output:", "Global options:"];
         let at = headings.map(|heading| run.find(heading).unwrap_or_else(|| panic!("{heading}: {run}")));
@@ -26,9 +26,9 @@ fn help_is_grouped() {
 #[test]
 fn completions_and_man_pages_are_generated() {
     let place = Place::new();
-    assert!(place.fine(&["completions", "bash"]).stdout.contains("karat__subcmd__run"));
-    place.fine(&["completions", "--man"]);
-    place.fine(&["completions", "--man", "pages"]);
+    assert!(place.succeed(&["completions", "bash"]).stdout.contains("karat__subcmd__run"));
+    place.succeed(&["completions", "--man"]);
+    place.succeed(&["completions", "--man", "pages"]);
     for folder in ["man", "pages"] {
         assert!(place.text(&format!("{folder}/karat-run.1")).contains("budget"), "{folder}");
         assert!(place.path().join(folder).join("karat-golden-pin.1").exists());
@@ -42,12 +42,12 @@ fn a_version_has_details_on_request() {
     let place = Place::new();
     let short = format!("karat {}\n", env!("CARGO_PKG_VERSION"));
     for arguments in [["--version"], ["-V"]] {
-        assert_eq!(place.fine(&arguments).stdout, short);
+        assert_eq!(place.succeed(&arguments).stdout, short);
     }
     let forms: [&[&str]; 4] = [&["--version", "--verbose"], &["--verbose", "--version"], &["-V", "-v"], &["-Vv"]];
-    let details = place.fine(forms[0]).stdout;
+    let details = place.succeed(forms[0]).stdout;
     for form in forms {
-        assert_eq!(place.fine(form).stdout, details, "{form:?}");
+        assert_eq!(place.succeed(form).stdout, details, "{form:?}");
     }
     let facts = details.strip_prefix(&short).unwrap();
     let facts: Vec<(&str, &str)> = facts.lines().map(|line| line.split_once(':').unwrap()).collect();

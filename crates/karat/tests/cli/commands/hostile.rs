@@ -1,6 +1,6 @@
 //! Ids and content from outside never act on a terminal.
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 /// Controls of C0 and C1, an operating system command, direction overrides, a carriage return.
 const HOSTILE: &str = "x\\u009b31my\\u009d0;owned\\u0007\\u202egnp\\r\\u001b[2Jz\\u2066";
@@ -29,13 +29,13 @@ policy: { enforce: on_request }
     place
 }
 
-fn check(command: &[&str], said: &Said) {
+fn check(command: &[&str], result: &CommandOutput) {
     let acts = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || ('\u{202a}'..='\u{202e}').contains(&c)
             || ('\u{2066}'..='\u{2069}').contains(&c)
     };
-    for (name, text) in [("stdout", &said.stdout), ("stderr", &said.stderr)] {
+    for (name, text) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {
         let found: Vec<char> = text.chars().filter(|c| acts(*c)).collect();
         assert_eq!(found, Vec::<char>::new(), "{name} of {command:?}: {text:?}");
     }
@@ -55,10 +55,10 @@ fn printed_json_escapes_what_acts_on_a_terminal() {
         &["annotate", "export", "t"],
         &["annotate", "export", "t", "--as", "jsonl"],
     ] {
-        let said = place.karat(command);
-        check(command, &said);
-        let values = serde_json::Deserializer::from_str(&said.stdout).into_iter::<serde_json::Value>();
-        assert!(values.collect::<Result<Vec<_>, _>>().is_ok(), "{command:?}: {}", said.all());
+        let result = place.karat(command);
+        check(command, &result);
+        let values = serde_json::Deserializer::from_str(&result.stdout).into_iter::<serde_json::Value>();
+        assert!(values.collect::<Result<Vec<_>, _>>().is_ok(), "{command:?}: {}", result.all());
     }
     let piped = place.karat(&["export", "jsonl", "a", "-o", "-"]).stdout;
     place.karat(&["export", "jsonl", "a", "-o", "cells.jsonl"]);

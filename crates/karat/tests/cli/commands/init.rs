@@ -18,15 +18,15 @@ fn every_starter_runs_offline_and_passes() {
     for (task, name, judged) in TASKS {
         for provider in ["openai", "groq", "ollama"] {
             let place = Place::new();
-            place.fine(&["init", "--task", task, "--provider", provider]);
-            let valid = place.fine(&["validate"]);
+            place.succeed(&["init", "--task", task, "--provider", provider]);
+            let valid = place.succeed(&["validate"]);
             assert!(
                 valid.stdout.starts_with(&format!("{name}: valid; 5 samples, 1 system, 5 cells")),
                 "{}",
                 valid.all()
             );
             assert!(!valid.stderr.contains("warning"), "{task}, {provider}: {}", valid.all());
-            let run = place.fine(&["run", "--run-id", "r"]);
+            let run = place.succeed(&["run", "--run-id", "r"]);
             assert!(run.stderr.contains("nothing was billed"), "{}", run.all());
             assert!(run.stdout.contains("verdict pass"), "{}", run.all());
             let report = place.report("r");
@@ -49,14 +49,14 @@ fn a_starter_without_stand_ins_asks_the_real_models() {
         ("xai", "xai:grok-4.20-non-reasoning", "unknown"),
         ("vllm", "vllm:meta-llama", "$0"),
     ] {
-        place.fine(&["init", provider, "--task", "answer", "--provider", provider]);
+        place.succeed(&["init", provider, "--task", "answer", "--provider", provider]);
         let file = format!("{provider}/karat.yaml");
         let suite = place.text(&file);
         assert!(suite.contains("registry: [stand-ins.yaml]\n"), "{suite}");
         assert_eq!(suite.contains("Karat knows no price"), price == "unknown", "{suite}");
         assert!(!suite.contains('@'), "{suite}");
         place.write(&file, &suite.replace("registry: [stand-ins.yaml]\n", ""));
-        let plan = place.fine(&["plan", provider]);
+        let plan = place.succeed(&["plan", provider]);
         let row = plan.stdout.lines().find(|line| line.contains(model)).unwrap_or_else(|| panic!("{}", plan.all()));
         assert!(row.contains(price), "{row}");
     }
@@ -66,7 +66,7 @@ fn a_starter_without_stand_ins_asks_the_real_models() {
 #[test]
 fn the_files_of_a_starter() {
     let place = Place::new();
-    let written = place.fine(&["init", "--task", "classify", "--provider", "openai"]).stdout;
+    let written = place.succeed(&["init", "--task", "classify", "--provider", "openai"]).stdout;
     let files = written.lines().map(|file| format!("=== {file}\n{}", place.text(file)));
     insta::assert_snapshot!(files.collect::<Vec<_>>().join("\n"));
 }
@@ -75,16 +75,16 @@ fn the_files_of_a_starter() {
 #[test]
 fn init_without_answers_says_what_it_chose() {
     let place = Place::new();
-    let said = place.fine(&["init"]);
+    let result = place.succeed(&["init"]);
     assert!(
-        said.stderr.contains("task answer, provider openai; `--task` and `--provider` choose others"),
+        result.stderr.contains("task answer, provider openai; `--task` and `--provider` choose others"),
         "{}",
-        said.all()
+        result.all()
     );
-    assert!(said.stderr.contains("run the suite with `karat run`\n"), "{}", said.all());
+    assert!(result.stderr.contains("run the suite with `karat run`\n"), "{}", result.all());
     let again = place.karat(&["init"]);
     assert!(again.code == 1 && again.stderr.contains("writing the suite `answer`: karat.yaml"), "{}", again.all());
-    place.fine(&["init", "--force"]);
+    place.succeed(&["init", "--force"]);
     let output =
         place.command(&["init", "other"]).arg("--task=rag").env("ANTHROPIC_API_KEY", "sk-ant-1").output().unwrap();
     assert!(output.status.success() && place.text("other/karat.yaml").contains("claude-haiku-4-5"));
@@ -100,8 +100,8 @@ fn init_names_tasks_and_providers() {
         (&["init", "claims", "--task", "rag"], "`claims` is a preset"),
         (&["init", "evals"], "`karat init evals --task answer`"),
     ] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains(message), "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains(message), "{arguments:?}: {}", result.all());
     }
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
 }

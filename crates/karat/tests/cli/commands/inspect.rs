@@ -12,20 +12,20 @@ fn cells_and_traces_can_be_seen() {
     let place = Place::new();
     place.write("data.jsonl", &questions(3));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
-    let lines: Value = serde_json::from_str(&place.fine(&["show", "a", "--format", "json"]).stdout).unwrap();
+    place.succeed(&["run", "--run-id", "a"]);
+    let lines: Value = serde_json::from_str(&place.succeed(&["show", "a", "--format", "json"]).stdout).unwrap();
     assert_eq!(lines.as_array().unwrap().len(), 3);
     assert_eq!(lines[1]["sample"], "q1");
-    assert_eq!(place.fine(&["show", "--format", "tsv"]).stdout.lines().count(), 4);
-    let trace = place.fine(&["trace", "a", "q1/mock/direct"]).stdout;
+    assert_eq!(place.succeed(&["show", "--format", "tsv"]).stdout.lines().count(), 4);
+    let trace = place.succeed(&["trace", "a", "q1/mock/direct"]).stdout;
     assert!(trace.contains("Question 1: [[answer 1]]") && trace.contains("answer 1"), "{trace}");
-    let traced: Value = serde_json::from_str(&place.fine(&["trace", "latest", "1", "--json"]).stdout).unwrap();
+    let traced: Value = serde_json::from_str(&place.succeed(&["trace", "latest", "1", "--json"]).stdout).unwrap();
     let sent =
         provider.bodies().iter().any(|body| traced["calls"][0]["request"].as_str().unwrap().as_bytes() == &body[..]);
     assert!(sent, "the trace holds the bytes that were sent");
-    assert!(place.fine(&["ls"]).stdout.contains('a'));
+    assert!(place.succeed(&["ls"]).stdout.contains('a'));
     assert_eq!(place.karat(&["trace", "a", "nope"]).code, 1);
-    assert_eq!(place.fine(&["trace", "q1/mock/direct"]).stdout, trace, "the latest run is meant without one");
+    assert_eq!(place.succeed(&["trace", "q1/mock/direct"]).stdout, trace, "the latest run is meant without one");
     assert_eq!(place.karat(&["show", "nope"]).code, 1);
 }
 
@@ -40,7 +40,7 @@ fn a_closed_pipe_ends_a_list_quietly() {
     let (before, after) = text.split_once("{ id: mock").unwrap();
     let (_, after) = after.split_once("} } ]").unwrap();
     place.write("karat.yaml", &format!("{before}{scripted} ]{after}"));
-    place.fine(&["run", "--run-id", "a", "-q", "--format", "cells", "-o", "out"]);
+    place.succeed(&["run", "--run-id", "a", "-q", "--format", "cells", "-o", "out"]);
     let cells = std::fs::read_dir(place.path().join("out/cells")).unwrap().count();
     let last: Value = serde_json::from_str(&place.text("out/cells/002999.json")).unwrap();
     assert_eq!((cells, &last["sample"]), (3_000, &"q2999".into()));
@@ -87,8 +87,8 @@ fn a_trace_numbers_the_calls_of_a_judgment() {
     place.write("karat.yaml", IN_PARTS);
     let text: String = (0..90).map(|at| format!("The harbour of town{at} counted {at} ships. ")).collect();
     place.write("data.jsonl", &format!("{}\n", serde_json::json!({ "id": "a", "text": text })));
-    place.fine(&["run", "-q"]);
-    let trace = place.fine(&["trace", "latest", "0"]).stdout;
+    place.succeed(&["run", "-q"]);
+    let trace = place.succeed(&["trace", "latest", "0"]).stdout;
     for wanted in [
         "(judge of quality, j, vote 1 of 2, part 1 of 3, 1 attempt,",
         "vote 1 of 2, beside the parts, 1 attempt,",
@@ -97,7 +97,7 @@ fn a_trace_numbers_the_calls_of_a_judgment() {
         assert_eq!(trace.matches(wanted).count(), 1, "{wanted}: {trace}");
     }
     assert_eq!(trace.matches("── call ").count(), 14);
-    let traced: Value = serde_json::from_str(&place.fine(&["trace", "latest", "0", "--json"]).stdout).unwrap();
+    let traced: Value = serde_json::from_str(&place.succeed(&["trace", "latest", "0", "--json"]).stdout).unwrap();
     let call = &traced["calls"][5];
     assert_eq!((&call["vote"], &call["part"], &call["parts"]), (&2.into(), &2.into(), &3.into()), "{traced}");
 }
@@ -106,21 +106,21 @@ fn a_trace_numbers_the_calls_of_a_judgment() {
 #[test]
 fn the_registry_is_listed() {
     let place = Place::new();
-    let models: Value = serde_json::from_str(&place.fine(&["models", "--json"]).stdout).unwrap();
+    let models: Value = serde_json::from_str(&place.succeed(&["models", "--json"]).stdout).unwrap();
     let models = models.as_array().unwrap();
     let providers: std::collections::BTreeSet<&str> =
         models.iter().filter_map(|model| model["provider"].as_str()).collect();
     assert!(models.len() >= 8 && providers.len() >= 3, "{} models, {providers:?}", models.len());
-    assert!(place.fine(&["models"]).stdout.contains("gpt-5"));
+    assert!(place.succeed(&["models"]).stdout.contains("gpt-5"));
 }
 
 /// The published schemas are JSON, and the suite's names the language's keys.
 #[test]
 fn schemas_are_printed() {
     let place = Place::new();
-    let schema: Value = serde_json::from_str(&place.fine(&["schema", "suite"]).stdout).unwrap();
+    let schema: Value = serde_json::from_str(&place.succeed(&["schema", "suite"]).stdout).unwrap();
     assert!(schema["properties"]["variants"].is_object());
-    let schema: Value = serde_json::from_str(&place.fine(&["schema", "report"]).stdout).unwrap();
+    let schema: Value = serde_json::from_str(&place.succeed(&["schema", "report"]).stdout).unwrap();
     assert!(schema["properties"]["leaderboards"].is_object());
 }
 
@@ -131,14 +131,14 @@ fn a_judges_input_is_a_range() {
     place.write("data.jsonl", &questions(2));
     let judged = suite("http://127.0.0.1:9/v1").replace("{ metric: contains }", "{ rubric: { ask: Is it good? } }");
     place.write("karat.yaml", &format!("{judged}judges: [gpt-4.1]\n"));
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
     let of = |role: bool| plan["models"].as_array().unwrap().iter().find(|it| it["judge"] == role).unwrap().clone();
     let (model, judge) = (of(false), of(true));
     let (least, most) = (judge["input_tokens"][0].as_u64().unwrap(), judge["input_tokens"][1].as_u64().unwrap());
     let shorter = model["output_tokens"][1].as_u64().unwrap() - model["output_tokens"][0].as_u64().unwrap();
     assert!(most - least >= shorter, "{plan}");
-    assert!(place.fine(&["plan", "--trials", "3"]).stdout.contains(" × 3 trials = "));
-    assert!(!place.fine(&["plan"]).stdout.contains("trials"));
+    assert!(place.succeed(&["plan", "--trials", "3"]).stdout.contains(" × 3 trials = "));
+    assert!(!place.succeed(&["plan"]).stdout.contains("trials"));
 }
 
 /// CL-18: models with the same score are said to be level; none is called best or worst.
@@ -152,10 +152,13 @@ fn a_tie_is_reported() {
     let inner = entry.trim_start_matches("models: [").trim_end_matches(']').to_owned();
     let two = format!("models: [{inner}, {}]", inner.replacen("id: mock", "id: twin", 1));
     place.write("karat.yaml", &one.replace(entry, &two));
-    let said = place.fine(&["run", "--run-id", "a"]);
-    assert!(said.stdout.contains("All 2 models have the same score."), "{}", said.all());
-    assert!(!said.stdout.contains("worst"), "{}", said.all());
+    let result = place.succeed(&["run", "--run-id", "a"]);
+    assert!(result.stdout.contains("All 2 models have the same score."), "{}", result.all());
+    assert!(!result.stdout.contains("worst"), "{}", result.all());
     assert!(
-        place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout.contains("All 2 models have the same score.")
+        place
+            .succeed(&["report", "a", "--format", "md", "-o", "-"])
+            .stdout
+            .contains("All 2 models have the same score.")
     );
 }

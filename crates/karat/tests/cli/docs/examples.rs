@@ -30,7 +30,7 @@ const INCOMPLETE: [&str; 8] = [
     "there is no file",
     "there are no traces",
     "cannot be listed",
-    "is no dataset that can be read",
+    "is not a dataset that can be read",
     "has no labels",
     "the rubric has no",
     "has no column",
@@ -84,8 +84,8 @@ fn problems(example: &Example) -> Vec<String> {
     }
     place.write("karat.yaml", &completed(&suite, &SUITE));
     place.write("rubric.yaml", &completed(&rubric, &RUBRIC));
-    let said = place.karat(&["validate", "karat.yaml"]);
-    let errors = said.stderr.lines().filter(|line| line.contains("error"));
+    let result = place.karat(&["validate", "karat.yaml"]);
+    let errors = result.stderr.lines().filter(|line| line.contains("error"));
     let errors = errors.filter(|line| !INCOMPLETE.iter().any(|known| line.contains(known)));
     errors.map(str::to_owned).collect()
 }

@@ -33,7 +33,7 @@ fn metrics_score_their_examples() {
             "name: examples\ndataset: {{ source: rows.jsonl, id: id, reference: reference }}\nvariants: {{ v: [ {{ recorded: {{ column: output }} }} ] }}\nscorers:\n{scorers}"
         ),
     );
-    place.fine(&["run", "-q"]);
+    place.succeed(&["run", "-q"]);
     let report = place.report("latest");
     for (name, score) in expected {
         let cell = report["cells"].as_array().unwrap().iter().find(|cell| cell["sample"] == name).unwrap();

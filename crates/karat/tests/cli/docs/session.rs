@@ -67,9 +67,9 @@ fn run_command(page: &Page, line: &str, place: &Place) -> String {
     let words = words(command);
     assert_eq!(words.first().map(String::as_str), Some("karat"), "{}: only karat is run: {line:?}", page.path);
     let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    let said = place.karat(&arguments);
-    assert_eq!(said.code, expected, "{}: `{command}`\n{}", page.path, said.all());
-    said.stdout
+    let result = place.karat(&arguments);
+    assert_eq!(result.code, expected, "{}: `{command}`\n{}", page.path, result.all());
+    result.stdout
 }
 
 /// The words of a command line; quotes of either kind keep a word together.

@@ -61,14 +61,14 @@ fn a_killed_run_stops_at_the_same_unit() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let said = place.fine(&["run", "--run-id", "killed", "--resume"]);
+    let result = place.succeed(&["run", "--run-id", "killed", "--resume"]);
     let whole = self::place(&provider.base_url(), "{ metric: hit, min: 0.7 }", "stop_early: true");
     let before = provider.requests();
-    whole.fine(&["run", "--run-id", "whole"]);
+    whole.succeed(&["run", "--run-id", "whole"]);
     assert_eq!(place.canonical("killed"), whole.canonical("whole"));
     let stop = place.report("killed")["stop_early"].clone();
     let after = stop["stopped_after"].as_u64().unwrap() as usize;
-    assert!(kills > 0 && after < 150, "{kills} kills, {stop}\n{}", said.all());
+    assert!(kills > 0 && after < 150, "{kills} kills, {stop}\n{}", result.all());
     assert!(before <= after + CONCURRENCY * (kills + 1), "{before} requests, {after} units, {kills} kills");
 }
 
@@ -78,13 +78,13 @@ fn a_killed_run_stops_at_the_same_unit() {
 fn a_failed_gate_ends_its_run_with_exit_code_2() {
     let provider = provider();
     let place = place(&provider.base_url(), "{ id: good, metric: hit, min: 0.99 }", "stop_early: { min: 40 }");
-    let said = place.karat(&["run", "--run-id", "a"]);
-    assert_eq!(said.code, 2, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a"]);
+    assert_eq!(result.code, 2, "{}", result.all());
     let report = place.report("a");
     let stop = &report["stop_early"];
     let after = stop["stopped_after"].as_u64().unwrap();
     let sentence = format!("stopped after {after} of 200 samples: 1 of 1 gate decided (≤ 5 % error); ");
-    assert!(said.stdout.contains(&sentence) || said.stderr.contains(&sentence), "{}", said.all());
+    assert!(result.stdout.contains(&sentence) || result.stderr.contains(&sentence), "{}", result.all());
     for form in ["md", "html"] {
         let text = place.karat(&["report", "a", "--format", form, "-o", "-"]).stdout;
         assert!(text.contains(&format!("topped after {after} of 200 samples: 1 of 1 gate decided")), "{form}: {text}");
@@ -99,12 +99,12 @@ fn a_failed_gate_ends_its_run_with_exit_code_2() {
     let left = place.karat(&["resume", "a"]);
     assert_eq!(left.code, 2, "{}", left.all());
     assert!(left.all().contains("`karat resume a --to-end` makes the rest"), "{}", left.all());
-    let said = place.karat(&["resume", "a", "--to-end"]);
-    assert_eq!(said.code, 2, "{}", said.all());
+    let result = place.karat(&["resume", "a", "--to-end"]);
+    assert_eq!(result.code, 2, "{}", result.all());
     assert!(
-        said.all().contains("then continued to its end: its figures agree with the early verdicts"),
+        result.all().contains("then continued to its end: its figures agree with the early verdicts"),
         "{}",
-        said.all()
+        result.all()
     );
     assert_eq!(place.report("a")["stop_early"]["after_end"]["agrees"], Value::Bool(true));
 }
@@ -115,28 +115,28 @@ fn what_cannot_stop_early_is_named_before_the_run() {
     let url = "http://127.0.0.1:1/v1";
     let named = |gate: &str, run: &str| {
         let place = place(url, gate, run);
-        let said = place.karat(&["validate"]);
-        (said.code, said.all())
+        let result = place.karat(&["validate"]);
+        (result.code, result.all())
     };
-    let (code, said) = named("{ id: quick, metric: hit, per: sample, min: 1 }", "stop_early: true");
+    let (code, result) = named("{ id: quick, metric: hit, per: sample, min: 1 }", "stop_early: true");
     assert!(
-        code == 0 && said.contains("the gate `quick` keeps the run going to its end: it judges every sample"),
-        "{said}"
+        code == 0 && result.contains("the gate `quick` keeps the run going to its end: it judges every sample"),
+        "{result}"
     );
-    let (code, said) = named("", "stop_early: true");
-    assert!(code == 0 && said.contains("`run.stop_early` does nothing"), "{said}");
-    let (code, said) = named("", "stop_early: { race: hits }");
-    assert!(code == 1 && said.contains("the run has no metric `hits` (did you mean `hit`?)"), "{said}");
-    let (code, said) = named("", "stop_early: { race: hit }");
-    assert!(code == 1 && said.contains("needs at least two systems"), "{said}");
-    let (code, said) = named("{ metric: hit, min: 0.5 }", "batch: true, stop_early: true");
-    assert!(code == 1 && said.contains("`run.batch` asks for all at once"), "{said}");
-    let (code, said) = named("{ metric: hit, min: 0.5 }", "stop_early: { min: 0 }");
-    assert!(code == 1 && said.contains("`min`"), "{said}");
+    let (code, result) = named("", "stop_early: true");
+    assert!(code == 0 && result.contains("`run.stop_early` does nothing"), "{result}");
+    let (code, result) = named("", "stop_early: { race: hits }");
+    assert!(code == 1 && result.contains("the run has no metric `hits` (did you mean `hit`?)"), "{result}");
+    let (code, result) = named("", "stop_early: { race: hit }");
+    assert!(code == 1 && result.contains("needs at least two systems"), "{result}");
+    let (code, result) = named("{ metric: hit, min: 0.5 }", "batch: true, stop_early: true");
+    assert!(code == 1 && result.contains("`run.batch` asks for all at once"), "{result}");
+    let (code, result) = named("{ metric: hit, min: 0.5 }", "stop_early: { min: 0 }");
+    assert!(code == 1 && result.contains("`min`"), "{result}");
     let place = place(url, "{ metric: hit, min: 0.5, decide: interval }", "stop_early: true");
     let suite =
         place.text("karat.yaml").replace("reference: target }", "reference: target, draw: { n: 50, by: target } }");
     place.write("karat.yaml", &suite);
-    let said = place.karat(&["validate"]);
-    assert!(said.code == 1 && said.all().contains("on a stratified draw"), "{}", said.all());
+    let result = place.karat(&["validate"]);
+    assert!(result.code == 1 && result.all().contains("on a stratified draw"), "{}", result.all());
 }

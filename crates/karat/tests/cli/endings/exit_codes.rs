@@ -14,11 +14,11 @@ fn a_failed_verdict_that_does_not_bind_says_so() {
     let text = format!("{}{gates}policy: {{ enforce: on_request }}\n", suite(&provider.base_url()));
     place.write("karat.yaml", &text);
     let why = "the gates do not decide the exit code, because the suite says `enforce: on_request`";
-    let said = place.fine(&["run"]);
-    assert!(said.stdout.contains("verdict fail") && said.stdout.contains(why), "{}", said.all());
+    let result = place.succeed(&["run"]);
+    assert!(result.stdout.contains("verdict fail") && result.stdout.contains(why), "{}", result.all());
     for (arguments, code) in [(["run", "--gate"], 2), (["run", "--no-gate"], 0)] {
-        let said = place.karat(&arguments);
-        assert!(said.code == code && !said.all().contains(why), "{}", said.all());
+        let result = place.karat(&arguments);
+        assert!(result.code == code && !result.all().contains(why), "{}", result.all());
     }
 }
 
@@ -33,12 +33,12 @@ fn simulated_calls_beside_real_ones_cost_nothing() {
     let rubric = "rubric: { ask: Is it good?, reply: flat, dimensions: { good: { definition: good, scale: [1, 5] } } }";
     let scorers = format!("{judge}\nscorers: {{ q: {{ {rubric} }} }}");
     place.write("karat.yaml", &suite(&provider.base_url()).replace("scorers: { hit: { metric: contains } }", &scorers));
-    place.fine(&["run", "--run-id", "a", "--budget-usd", "0.2"]);
+    place.succeed(&["run", "--run-id", "a", "--budget-usd", "0.2"]);
     let cost = &place.report("a")["cost"];
     assert_eq!((cost["judge_cost_usd"].as_f64(), provider.requests()), (Some(0.0), 5), "{cost}");
     assert!(cost["actual_cost_usd"].as_f64().is_some_and(|paid| paid > 0.0 && paid < 0.01), "{cost}");
-    let said = place.fine(&["run", "rag", "--no-gate", "--limit", "3"]);
-    assert!(said.stderr.contains("3 simulated calls; nothing was billed"), "{}", said.all());
+    let result = place.succeed(&["run", "rag", "--no-gate", "--limit", "3"]);
+    assert!(result.stderr.contains("3 simulated calls; nothing was billed"), "{}", result.all());
 }
 
 /// B5: calls of scripted models are simulated, and nothing was paid for them.
@@ -53,7 +53,7 @@ fn simulated_calls_are_not_paid() {
          variants: { direct: [ { prompt: { text: \"{{ sample.question }}\" } } ] }\n\
          scorers: { hit: { metric: contains, value: hi } }\n",
     );
-    let said = place.fine(&["run"]);
-    assert!(said.stderr.contains("2 simulated calls; nothing was billed ($0."), "{}", said.all());
-    assert!(!said.stderr.contains("paid"), "{}", said.all());
+    let result = place.succeed(&["run"]);
+    assert!(result.stderr.contains("2 simulated calls; nothing was billed ($0."), "{}", result.all());
+    assert!(!result.stderr.contains("paid"), "{}", result.all());
 }

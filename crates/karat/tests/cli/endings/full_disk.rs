@@ -74,17 +74,17 @@ fn answers_under_way_are_kept_on_a_full_disk() {
     let provider = FakeProvider::start_on(0, Script::by(|_| Behaviour::ok(noise())), RequestLog::Counts).unwrap();
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.karat(&["run", "--run-id", "full", "-q"]);
-    assert!(said.code == 1 && said.stderr.contains("make room, then `karat resume full`"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "full", "-q"]);
+    assert!(result.code == 1 && result.stderr.contains("make room, then `karat resume full`"), "{}", result.all());
     let paid = provider.requests();
     assert!(paid > 16 && paid < CELLS, "{paid} calls");
     for _ in 0..3 {
-        let said = place.karat(&["resume", "full", "-q"]);
-        assert!(said.code == 1 && said.stderr.contains("full"), "{}", said.all());
+        let result = place.karat(&["resume", "full", "-q"]);
+        assert!(result.code == 1 && result.stderr.contains("full"), "{}", result.all());
     }
     assert_eq!(provider.requests(), paid, "calls on a full disk");
     disk.enlarge(64);
-    place.fine(&["resume", "full", "-q", "-o", "out"]);
+    place.succeed(&["resume", "full", "-q", "-o", "out"]);
     assert_eq!(provider.requests(), CELLS, "no answer was lost");
 }
 
@@ -109,16 +109,16 @@ fn a_store_on_a_full_disk_is_read() {
     child.kill().unwrap();
     child.wait().unwrap();
     disk.fill();
-    assert!(place.fine(&["ls"]).stdout.contains("cut"));
+    assert!(place.succeed(&["ls"]).stdout.contains("cut"));
     let report = place.report("cut");
     let cells = report["totals"]["cells"].as_u64().unwrap();
     assert!((84..=100).contains(&cells), "{cells}");
-    place.fine(&["report", "cut", "-o", "elsewhere"]);
-    place.fine(&["export", "jsonl", "cut", "-o", "-"]);
-    place.fine(&["store", "check"]);
+    place.succeed(&["report", "cut", "-o", "elsewhere"]);
+    place.succeed(&["export", "jsonl", "cut", "-o", "-"]);
+    place.succeed(&["store", "check"]);
     for arguments in [&["cache", "prune", "--older-than", "1d"][..], &["run"], &["resume", "cut"]] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains("full"), "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains("full"), "{arguments:?}: {}", result.all());
     }
     assert_eq!(provider.requests(), 116, "nothing was paid for");
 }
@@ -133,11 +133,11 @@ fn a_store_on_a_full_disk_is_pruned() {
     let provider = FakeProvider::start_on(0, Script::by(|_| Behaviour::ok(noise())), RequestLog::Counts).unwrap();
     place.write("data.jsonl", &questions(400));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "big", "-q", "-o", "out"]);
+    place.succeed(&["run", "--run-id", "big", "-q", "-o", "out"]);
     disk.fill();
     for arguments in [&PRUNE[..], &[&PRUNE[..], &["--dry-run"]].concat()] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains("pruning needs 4 MiB of free space"), "{}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains("pruning needs 4 MiB of free space"), "{}", result.all());
     }
 
     std::fs::create_dir(place.path().join("copy")).unwrap();
@@ -147,15 +147,15 @@ fn a_store_on_a_full_disk_is_pruned() {
         }
     }
     let size = |file: &str| std::fs::metadata(place.path().join(file)).unwrap().len();
-    place.fine(&[&PRUNE[..], &["--store", "sqlite:copy/karat.db"]].concat());
+    place.succeed(&[&PRUNE[..], &["--store", "sqlite:copy/karat.db"]].concat());
     assert!(size("copy/karat.db") * 3 < size(".karat/karat.db") * 2, "the copy is smaller");
 
     let filler = std::fs::OpenOptions::new().write(true).open(place.path().join(".karat/filler")).unwrap();
     filler.set_len(size(".karat/filler") - (4 << 20)).unwrap();
-    let said = place.fine(&PRUNE);
-    assert!(said.stdout.contains("the file keeps its size, since making it smaller needs"), "{}", said.all());
+    let result = place.succeed(&PRUNE);
+    assert!(result.stdout.contains("the file keeps its size, since making it smaller needs"), "{}", result.all());
     filler.set_len(0).unwrap();
-    assert!(place.fine(&PRUNE).stdout.contains("KiB of disk space freed"));
+    assert!(place.succeed(&PRUNE).stdout.contains("KiB of disk space freed"));
     assert!(size("copy/karat.db") <= size(".karat/karat.db") && size(".karat/karat.db") < 12 << 20);
-    place.fine(&["report", "big", "-o", "again"]);
+    place.succeed(&["report", "big", "-o", "again"]);
 }

@@ -53,15 +53,15 @@ fn kill_and_resume(place: &Place, rounds: u64, cells: usize) {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let listed = place.fine(&["ls"]).stdout;
+    let listed = place.succeed(&["ls"]).stdout;
     assert!(listed.contains("interrupted") || listed.contains("finished"), "{listed}");
-    place.fine(&["run", "--run-id", "killed", "--resume"]);
+    place.succeed(&["run", "--run-id", "killed", "--resume"]);
     let bound = cells + CONCURRENCY * kills;
     assert!(kills > 0 && provider.requests() <= bound, "{} calls, {kills} kills", provider.requests());
     let whole = Place::new();
     whole.write("data.jsonl", &questions(cells));
     whole.write("karat.yaml", &suite(&provider.base_url()));
-    whole.fine(&["run", "--run-id", "whole"]);
+    whole.succeed(&["run", "--run-id", "whole"]);
     assert_eq!(place.canonical("killed"), whole.canonical("whole"));
     // BY-05: what killed parts paid for answers that are used is in the paid cost, each once.
     let paid = |place: &Place, run| place.report(run)["cost"]["actual_cost_usd"].as_f64().unwrap();
@@ -86,9 +86,9 @@ fn calls_in_flight_at_a_kill_count() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let said = place.karat(&limits);
-    assert_eq!((said.code, provider.requests()), (5, 10), "{}", said.all());
-    assert!(said.stderr.contains("4 more count for calls that were cut off"), "{}", said.stderr);
+    let result = place.karat(&limits);
+    assert_eq!((result.code, provider.requests()), (5, 10), "{}", result.all());
+    assert!(result.stderr.contains("4 more count for calls that were cut off"), "{}", result.stderr);
 }
 
 /// BY-05, CL-22: a run that was killed and resumed says once in each format that the calls in flight may have been
@@ -111,10 +111,10 @@ fn a_resumed_run_says_what_may_have_been_billed() {
     child.kill().unwrap();
     child.wait().unwrap();
     let told = "Up to 4 calls were under way when the run was cut off: up to $";
-    let said = place.fine(&run);
-    assert_eq!(said.all().matches(told).count(), 1, "{}", said.all());
+    let result = place.succeed(&run);
+    assert_eq!(result.all().matches(told).count(), 1, "{}", result.all());
     for form in ["md", "json"] {
-        let report = place.fine(&["report", "a", "--format", form, "-o", "-"]).stdout.replace("\\$", "$");
+        let report = place.succeed(&["report", "a", "--format", form, "-o", "-"]).stdout.replace("\\$", "$");
         assert_eq!(report.matches(told).count(), 1, "{report}");
     }
     assert!(!place.canonical("a").contains("under way"), "{}", place.canonical("a"));
@@ -137,9 +137,9 @@ fn a_service_may_have_billed_more_than_was_reserved() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let said = place.fine(&run);
+        let result = place.succeed(&run);
         let told = format!("Up to 1 call was under way when the run was cut off{told}");
-        assert_eq!(said.all().matches(&told).count(), 1, "{}", said.all());
+        assert_eq!(result.all().matches(&told).count(), 1, "{}", result.all());
     }
 }
 

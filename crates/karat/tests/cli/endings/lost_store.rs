@@ -22,12 +22,12 @@ fn a_deleted_store_ends_the_run() {
     let provider = FakeProvider::start_on(0, script, RequestLog::Counts).unwrap();
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.karat(&["run", "-q", "-j", "4"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "-q", "-j", "4"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     assert!(
-        said.stderr.contains("was deleted or replaced") && said.stderr.contains("run the suite again"),
+        result.stderr.contains("was deleted or replaced") && result.stderr.contains("run the suite again"),
         "{}",
-        said.all()
+        result.all()
     );
     assert!(provider.requests() <= 60, "{} calls", provider.requests());
 }
@@ -38,8 +38,8 @@ fn a_log_without_its_store_is_not_an_empty_list() {
     let place = Place::new();
     place.write(".karat/karat.db-wal", "changes");
     for arguments in [&["ls"][..], &["report"], &["run", "claims", "--limit", "1"]] {
-        let said = place.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains("karat.db-wal is there"), "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains("karat.db-wal is there"), "{arguments:?}: {}", result.all());
     }
     assert_eq!(place.text(".karat/karat.db-wal"), "changes");
 }
@@ -51,12 +51,12 @@ fn parts_of_a_killed_report_are_removed() {
     let place = Place::new();
     place.write("data.jsonl", &questions(2));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a", "-o", "out"]);
+    place.succeed(&["run", "--run-id", "a", "-o", "out"]);
     // No process has this number.
     for name in [".report.json.999999999-0a.part", ".report.html.999999999-0b.part", "mine.part"] {
         place.write(&format!("out/{name}"), "half");
     }
-    place.fine(&["report", "a", "--format", "md", "-o", "out"]);
+    place.succeed(&["report", "a", "--format", "md", "-o", "out"]);
     let files = std::fs::read_dir(place.path().join("out")).unwrap().flatten();
     let parts: Vec<_> =
         files.map(|file| file.file_name()).filter(|name| name.to_string_lossy().ends_with(".part")).collect();

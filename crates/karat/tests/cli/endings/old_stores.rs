@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/stores")
@@ -33,15 +33,15 @@ fn unpack(name: &str) -> (Place, Value) {
 }
 
 /// A command with the key that the suite names. Nothing listens at its address.
-fn karat(place: &Place, arguments: &[&str]) -> Said {
-    Said::of(place.command(arguments).env("MOCK_KEY", "none").output().unwrap())
+fn karat(place: &Place, arguments: &[&str]) -> CommandOutput {
+    CommandOutput::of(place.command(arguments).env("MOCK_KEY", "none").output().unwrap())
 }
 
 /// Runs a command that must succeed. A gate that is not met is none of the store's faults.
-fn fine(place: &Place, name: &str, arguments: &[&str]) -> Said {
-    let said = karat(place, arguments);
-    assert!([0, 2].contains(&said.code), "{name}: karat {}: {}", arguments.join(" "), said.all());
-    said
+fn succeed(place: &Place, name: &str, arguments: &[&str]) -> CommandOutput {
+    let result = karat(place, arguments);
+    assert!([0, 2].contains(&result.code), "{name}: karat {}: {}", arguments.join(" "), result.all());
+    result
 }
 
 /// Invariant 7, formats have versions: the runs of each store are listed, reported with the figures of the program that wrote it, and compared.
@@ -50,13 +50,13 @@ fn runs_of_old_stores_are_reported() {
     assert!(!names().is_empty());
     for name in names() {
         let (place, figures) = unpack(&name);
-        let listed = fine(&place, &name, &["ls", "-n", "99"]).stdout;
+        let listed = succeed(&place, &name, &["ls", "-n", "99"]).stdout;
         for run in ["cut", "bench", "again", "faq"] {
             assert!(listed.contains(run), "{name}: {run}\n{listed}");
         }
         for (run, expected) in figures.as_object().unwrap() {
             let report: Value =
-                serde_json::from_str(&fine(&place, &name, &["report", run, "--format", "json", "-o", "-"]).stdout)
+                serde_json::from_str(&succeed(&place, &name, &["report", run, "--format", "json", "-o", "-"]).stdout)
                     .unwrap();
             assert_eq!(report["totals"]["cells"], expected["cells"], "{name}: {run}");
             for (metric, value) in expected["metrics"].as_object().unwrap() {
@@ -67,12 +67,12 @@ fn runs_of_old_stores_are_reported() {
                 };
                 assert!(is_same, "{name}: {run}: {metric} was {value} and is {now:?}");
             }
-            fine(&place, &name, &["report", run, "--format", "md,html", "-o", "out"]);
-            fine(&place, &name, &["show", run]);
+            succeed(&place, &name, &["report", run, "--format", "md,html", "-o", "out"]);
+            succeed(&place, &name, &["show", run]);
         }
-        let compared = fine(&place, &name, &["compare", "bench", "again"]).stdout;
+        let compared = succeed(&place, &name, &["compare", "bench", "again"]).stdout;
         assert!(compared.contains("hit"), "{name}: {compared}");
-        assert!(fine(&place, &name, &["trace", "bench", "0"]).stdout.contains("Question 0"), "{name}");
+        assert!(succeed(&place, &name, &["trace", "bench", "0"]).stdout.contains("Question 0"), "{name}");
     }
 }
 
@@ -82,16 +82,16 @@ fn runs_of_old_stores_are_reported() {
 fn old_stores_are_continued_without_a_call() {
     for name in names() {
         let (place, _) = unpack(&name);
-        fine(&place, &name, &["store", "check"]);
-        fine(&place, &name, &["run", "bench/karat.yaml", "--run-id", "today"]);
+        succeed(&place, &name, &["store", "check"]);
+        succeed(&place, &name, &["run", "bench/karat.yaml", "--run-id", "today"]);
         let report = place.report("today");
         assert_eq!((&report["totals"]["errors"], &report["totals"]["cells"]), (&0.into(), &12.into()), "{name}");
         assert_eq!(report["cost"]["actual_cost_usd"], 0.0, "{name}");
-        fine(&place, &name, &["resume", "cut", "--max-calls", "100"]);
+        succeed(&place, &name, &["resume", "cut", "--max-calls", "100"]);
         let cut = place.report("cut");
         assert_eq!((&cut["totals"]["errors"], &cut["totals"]["cells"]), (&0.into(), &12.into()), "{name}");
-        fine(&place, &name, &["compare", "cut", "today"]);
-        fine(&place, &name, &["store", "check"]);
-        fine(&place, &name, &["store", "backup", "copy.db"]);
+        succeed(&place, &name, &["compare", "cut", "today"]);
+        succeed(&place, &name, &["store", "check"]);
+        succeed(&place, &name, &["store", "backup", "copy.db"]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use serde_json::json;
 use testkit::{Behaviour, Echo, FakeProvider, RequestLog, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 const CELLS: usize = 20;
 
@@ -20,14 +20,14 @@ fn place(text: &str) -> Place {
     place
 }
 
-fn assert_refused(said: &Said, name: &str, cells: usize) {
-    assert_eq!(said.code, 1, "{}", said.all());
+fn assert_refused(result: &CommandOutput, name: &str, cells: usize) {
+    assert_eq!(result.code, 1, "{}", result.all());
     let (refused, left) =
         (format!("{name} refused its first "), format!("any more: {cells} cells are left unfinished."));
-    assert!(said.stderr.contains(&refused) && said.stderr.contains(&left), "{}", said.all());
+    assert!(result.stderr.contains(&refused) && result.stderr.contains(&left), "{}", result.all());
     // The lines of cells keep the end of their errors.
-    let end = said.stderr.lines().filter(|line| !line.starts_with('[') && line.contains(ADVICE));
-    assert_eq!(end.count(), 1, "{}", said.all());
+    let end = result.stderr.lines().filter(|line| !line.starts_with('[') && line.contains(ADVICE));
+    assert_eq!(end.count(), 1, "{}", result.all());
 }
 
 /// D14: a port on which nothing listens is told after four cells. The suite run again once a server is there makes every
@@ -36,18 +36,22 @@ fn assert_refused(said: &Said, name: &str, cells: usize) {
 fn a_refused_port_stops_the_model() {
     let port = FakeProvider::start(Behaviour::ok("x")).unwrap().port();
     let place = place(&suite(&format!("http://127.0.0.1:{port}/v1")));
-    let said = place.karat(&["run", "--run-id", "a", "-j", "1"]);
-    assert_refused(&said, "mock", 16);
-    assert!(said.stderr.contains("cannot be reached") && said.stderr.contains(&port.to_string()), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "-j", "1"]);
+    assert_refused(&result, "mock", 16);
+    assert!(
+        result.stderr.contains("cannot be reached") && result.stderr.contains(&port.to_string()),
+        "{}",
+        result.all()
+    );
     let totals = &place.report("a")["totals"];
     assert_eq!((&totals["cells"], &totals["errors"]), (&json!(4), &json!(4)));
 
     let server = FakeProvider::start_on(port, Script::echo(Echo::default()), RequestLog::Counts).unwrap();
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!((server.requests(), &place.report("b")["totals"]["errors"]), (CELLS, &json!(0)));
     place.karat(&["resume", "a"]);
     assert_eq!(place.report("a")["totals"]["cells"], json!(CELLS));
-    place.fine(&["retry", "a"]);
+    place.succeed(&["retry", "a"]);
     assert_eq!(place.report("a")["totals"]["errors"], json!(0));
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }
@@ -80,17 +84,17 @@ fn a_refused_key_or_name_stops_only_that_model() {
     for (status, arguments) in [(401, ["retry", "a"]), (404, ["retry", "a"]), (403, ["run", "-q"])] {
         STATUS.store(status, Ordering::Relaxed);
         let before = bad.requests();
-        let said = place.karat(&arguments);
-        assert_refused(&said, "bad", 15);
-        assert!(said.stderr.contains(&format!("answered {status}")), "{}", said.all());
-        assert_eq!((bad.requests() - before, good.requests()), (4, CELLS), "{arguments:?}: {}", said.all());
+        let result = place.karat(&arguments);
+        assert_refused(&result, "bad", 15);
+        assert!(result.stderr.contains(&format!("answered {status}")), "{}", result.all());
+        assert_eq!((bad.requests() - before, good.requests()), (4, CELLS), "{arguments:?}: {}", result.all());
     }
     let before = bad.requests();
     assert_refused(&place.karat(&["resume"]), "bad", 11);
     assert_eq!(bad.requests() - before, 4);
     STATUS.store(200, Ordering::Relaxed);
     let before = bad.requests();
-    place.fine(&["run", "-q"]);
+    place.succeed(&["run", "-q"]);
     assert_eq!((bad.requests() - before, good.requests()), (CELLS - 1, CELLS));
 }
 
@@ -113,17 +117,17 @@ fn a_refused_judge_leaves_its_judgments() {
         ),
     );
     let place = place(&text);
-    let said = place.karat(&["run", "--run-id", "a", "-j", "1", "--models", "mock"]);
-    assert_refused(&said, "grader", 16);
-    assert!(said.stderr.contains("has a model `wrong`"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "-j", "1", "--models", "mock"]);
+    assert_refused(&result, "grader", 16);
+    assert!(result.stderr.contains("has a model `wrong`"), "{}", result.all());
     assert_eq!((outputs.requests(), judge.requests()), (CELLS, 4));
 
     place.write("karat.yaml", &text.replace("model: wrong", "model: right"));
-    let said = place.karat(&["retry", "a"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["retry", "a"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     let command = "`karat run karat.yaml --models mock` starts a new run";
-    assert!(said.stderr.contains(command), "{}", said.all());
-    place.fine(&["run", "karat.yaml", "--models", "mock"]);
+    assert!(result.stderr.contains(command), "{}", result.all());
+    place.succeed(&["run", "karat.yaml", "--models", "mock"]);
     assert_eq!((outputs.requests(), judge.requests()), (CELLS, 4 + CELLS));
 }
 
@@ -141,13 +145,13 @@ fn a_refused_service_stops_before_the_steps_before_it() {
     };
     let text =
         |path: &str| suite(&outputs.base_url()).replace("prompt: { text: \"{{ sample.question }}\" } } ]", &step(path));
-    let said = place(&text("/look")).karat(&["run", "-j", "1"]);
-    assert_refused(&said, "step look", 16);
+    let result = place(&text("/look")).karat(&["run", "-j", "1"]);
+    assert_refused(&result, "step look", 16);
     // The output of a fifth cell may be under way when the service is stopped.
     assert!((4..=5).contains(&outputs.requests()), "{} outputs", outputs.requests());
     assert_eq!(service.requests(), 4);
-    let said = place(&text("/{{ sample.id }}")).karat(&["run", "-j", "1"]);
-    assert!(said.code == 1 && !said.stderr.contains(ADVICE), "{}", said.all());
+    let result = place(&text("/{{ sample.id }}")).karat(&["run", "-j", "1"]);
+    assert!(result.code == 1 && !result.stderr.contains(ADVICE), "{}", result.all());
     assert_eq!(service.requests(), 4 + CELLS);
 }
 
@@ -163,12 +167,12 @@ fn a_refused_scorer_is_not_asked_for_every_cell() {
     .unwrap();
     let far = format!("far: {{ metric: http, with: {{ url: \"{}\" }} }}", scorer.url());
     let place = place(&suite(&outputs.base_url()).replace("hit: { metric: contains }", &far));
-    let said = place.karat(&["run", "--run-id", "a", "-j", "1"]);
-    assert!(said.code == 1 && said.stdout.contains("every score of it failed"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "-j", "1"]);
+    assert!(result.code == 1 && result.stdout.contains("every score of it failed"), "{}", result.all());
     // A second cell may be scored while the fourth one is.
     assert!((4..=6).contains(&scorer.requests()), "{} requests", scorer.requests());
     STATUS.store(200, Ordering::Relaxed);
-    place.fine(&["retry", "a"]);
+    place.succeed(&["retry", "a"]);
     assert_eq!((outputs.requests(), &place.report("a")["metrics"]["far"]["n"]), (CELLS, &json!(CELLS)));
 }
 
@@ -187,17 +191,17 @@ fn a_key_revoked_in_the_middle_stops_its_model() {
     };
     let provider = FakeProvider::start(script).unwrap();
     let place = place(&suite(&provider.base_url()));
-    let said = place.karat(&["run", "--run-id", "a", "-j", "1"]);
-    assert_eq!((said.code, provider.requests()), (1, ANSWERED + 4), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "-j", "1"]);
+    assert_eq!((result.code, provider.requests()), (1, ANSWERED + 4), "{}", result.all());
     let told = "mock refused its last 4 calls and is not called any more: 8 cells are left unfinished.";
-    assert!(said.stderr.contains(told) && said.stderr.contains("the key was revoked"), "{}", said.all());
+    assert!(result.stderr.contains(told) && result.stderr.contains("the key was revoked"), "{}", result.all());
     let totals = &place.report("a")["totals"];
     assert_eq!((&totals["cells"], &totals["errors"]), (&json!(ANSWERED + 4), &json!(4)));
     is_revoked.store(false, Ordering::Relaxed);
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), CELLS + 4);
     place.karat(&["resume", "a"]);
-    place.fine(&["retry", "a"]);
+    place.succeed(&["retry", "a"]);
     assert_eq!((provider.requests(), &place.report("a")["totals"]["errors"]), (CELLS + 4, &json!(0)));
 }
 
@@ -205,24 +209,24 @@ fn a_key_revoked_in_the_middle_stops_its_model() {
 #[test]
 fn calls_under_way_are_counted() {
     let provider = FakeProvider::start(Behaviour::status(401, "no")).unwrap();
-    let said = place(&suite(&provider.base_url())).karat(&["run", "-j", "16"]);
+    let result = place(&suite(&provider.base_url())).karat(&["run", "-j", "16"]);
     let calls = provider.requests();
     // The fourth refusal stops the model. Each of the three before it may have made room for one more call.
     assert!((4..=16 + 3).contains(&calls), "{calls}");
-    assert!(said.stderr.contains(&format!("{calls} calls made")), "{}", said.all());
+    assert!(result.stderr.contains(&format!("{calls} calls made")), "{}", result.all());
     let told =
         format!("mock refused its first {calls} calls and is not called any more: 16 cells are left unfinished.");
-    assert!(said.code == 1 && said.stderr.contains(&told), "{}", said.all());
+    assert!(result.code == 1 && result.stderr.contains(&told), "{}", result.all());
 
     // Calls to a refused port may wait for their next attempt when the model is stopped.
     let port = FakeProvider::start(Behaviour::ok("x")).unwrap().port();
-    let said = place(&suite(&format!("http://127.0.0.1:{port}/v1"))).karat(&["run", "-j", "16"]);
+    let result = place(&suite(&format!("http://127.0.0.1:{port}/v1"))).karat(&["run", "-j", "16"]);
     let number = |before: &str, after: &str| {
-        let rest = said.stderr.split(after).next().unwrap();
+        let rest = result.stderr.split(after).next().unwrap();
         rest.rsplit(before).next().and_then(|number| number.parse::<usize>().ok())
     };
     let (made, refused) = (number(": ", " calls made"), number("its first ", " calls and is not called"));
-    assert!(made.is_some() && made == refused, "{made:?}, {refused:?}: {}", said.all());
+    assert!(made.is_some() && made == refused, "{made:?}, {refused:?}: {}", result.all());
 }
 
 /// D13, F31: a start that passes (429, 503, a broken connection) stops nothing once a reply has come, whatever comes after it.
@@ -239,8 +243,8 @@ fn a_start_that_passes_stops_nothing() {
             })
         };
         let provider = FakeProvider::start(script).unwrap();
-        let said = place(&suite(&provider.base_url())).karat(&["run", "-j", "1", "--retries", "0"]);
-        assert!(said.code == 1 && !said.stderr.contains("not called any more"), "{first:?}: {}", said.all());
+        let result = place(&suite(&provider.base_url())).karat(&["run", "-j", "1", "--retries", "0"]);
+        assert!(result.code == 1 && !result.stderr.contains("not called any more"), "{first:?}: {}", result.all());
         assert_eq!(provider.requests(), CELLS, "{first:?}");
     }
 }
@@ -270,12 +274,12 @@ fn a_model_that_never_replies_is_stopped() {
             };
             let provider = FakeProvider::start(script).unwrap();
             let place = place(&suite(&provider.base_url()).replace("price:", "max_output: 100, price:"));
-            let said = place.karat(&[&["run", "--run-id", "a", "-j", "1"], budget].concat());
-            assert!([1, 5].contains(&said.code), "{budget:?}: {}", said.all());
+            let result = place.karat(&[&["run", "--run-id", "a", "-j", "1"], budget].concat());
+            assert!([1, 5].contains(&result.code), "{budget:?}: {}", result.all());
             // The small budget holds three.
-            assert!((3..=4).contains(&provider.requests()), "{budget:?}: {}", said.all());
-            assert!(said.stderr.contains(sent) && said.stderr.contains("failed"), "{budget:?}: {}", said.all());
-            assert!(!said.stderr.contains("continue with `karat resume a --budget-usd"), "{}", said.all());
+            assert!((3..=4).contains(&provider.requests()), "{budget:?}: {}", result.all());
+            assert!(result.stderr.contains(sent) && result.stderr.contains("failed"), "{budget:?}: {}", result.all());
+            assert!(!result.stderr.contains("continue with `karat resume a --budget-usd"), "{}", result.all());
             // F53: the failed call is a cell of the unfinished run.
             let failed = [
                 &["show", "a", "--status", "error"][..],
@@ -284,9 +288,9 @@ fn a_model_that_never_replies_is_stopped() {
             ];
             // Three failures do not stop a model: the small budget did, and `resume` makes the cells.
             let is_stopped = provider.requests() == 4;
-            assert!(said.stdout.contains(sent) || !is_stopped, "{}", said.all());
+            assert!(result.stdout.contains(sent) || !is_stopped, "{}", result.all());
             for arguments in failed.into_iter().filter(|_| is_stopped) {
-                let shown = place.fine(arguments).stdout;
+                let shown = place.succeed(arguments).stdout;
                 // A report escapes what the server sent.
                 let word = if arguments[0] == "trace" { sent } else { "error" };
                 assert!(shown.contains(word), "{arguments:?}: {shown}");
@@ -294,7 +298,7 @@ fn a_model_that_never_replies_is_stopped() {
             IS_RIGHT.store(true, Ordering::Relaxed);
             place.karat(&["resume", "a", "--budget-usd", "5"]);
             assert_eq!(place.report("a")["totals"]["cells"], json!(CELLS));
-            place.fine(&["retry", "a"]);
+            place.succeed(&["retry", "a"]);
             assert_eq!(place.report("a")["totals"]["errors"], json!(0));
         }
     }

@@ -12,12 +12,12 @@ fn fixture(path: &str) -> String {
 
 /// Imports a file into `folder`, and returns what is said about it.
 fn import(place: &Place, path: &str, folder: &str) -> String {
-    place.fine(&["import", "promptfoo", &fixture(path), "-o", folder, "--run-id", folder]).all()
+    place.succeed(&["import", "promptfoo", &fixture(path), "-o", folder, "--run-id", folder]).all()
 }
 
 /// The metric `assert` of each cell of a run by sample and variant: `None` where no check applies.
 fn verdicts(place: &Place, run: &str) -> HashMap<(String, String), Option<f64>> {
-    let shown = place.fine(&["show", run, "--format", "json"]).stdout;
+    let shown = place.succeed(&["show", run, "--format", "json"]).stdout;
     let cells: Vec<Value> = serde_json::from_str(&shown).unwrap();
     let name = |cell: &Value, key: &str| cell[key].as_str().unwrap_or_default().to_owned();
     let is_run = |cell: &&Value| cell["status"] == "ok";
@@ -52,7 +52,7 @@ fn runs_agree_with_the_results_of_promptfoo() {
     ] {
         let place = Place::new();
         import(&place, name, "live");
-        place.fine(&["run", "live/karat.yaml", "--run-id", "live-run"]);
+        place.succeed(&["run", "live/karat.yaml", "--run-id", "live-run"]);
         import(&place, &format!("{name}/results.json"), "recorded");
         let runs = [verdicts(&place, "live-run"), verdicts(&place, "recorded")];
         let results = comparable_results(&place, &format!("{name}/results.json"), "live");
@@ -87,7 +87,7 @@ fn imported_configs_are_valid() {
         let place = Place::new();
         let said = import(&place, name, "suite");
         assert!(said.contains("nothing was run: `karat plan suite/karat.yaml`"), "{said}");
-        place.fine(&["validate", "suite/karat.yaml"]);
+        place.succeed(&["validate", "suite/karat.yaml"]);
     }
     let place = Place::new();
     let strict = place.karat(&["import", "promptfoo", &fixture("judges-and-code"), "--strict"]);
@@ -103,10 +103,10 @@ fn a_suite_without_a_model_is_valid_and_not_run() {
         "c.yaml",
         "prompts: ['Say {{x}}']\nproviders: ['bedrock:x']\ntests: [{vars: {x: hi}, assert: [{type: contains, value: stub}]}]\n",
     );
-    let said = place.fine(&["import", "promptfoo", "c.yaml", "-o", "suite"]).all();
+    let said = place.succeed(&["import", "promptfoo", "c.yaml", "-o", "suite"]).all();
     assert!(said.contains("no model is named"), "{said}");
-    place.fine(&["validate", "suite"]);
+    place.succeed(&["validate", "suite"]);
     let refused = place.karat(&["run", "suite"]);
     assert!(refused.code == 1 && refused.all().contains("no model is named"), "{}", refused.all());
-    place.fine(&["run", "suite", "--models", "stub"]);
+    place.succeed(&["run", "suite", "--models", "stub"]);
 }

@@ -31,7 +31,7 @@ policy: { max_errors: 50% }
 "#;
 
 fn cells(place: &Place, run: &str) -> Vec<Value> {
-    let shown = place.fine(&["show", run, "--format", "json"]).stdout;
+    let shown = place.succeed(&["show", run, "--format", "json"]).stdout;
     serde_json::from_str(&shown).unwrap()
 }
 
@@ -46,10 +46,10 @@ fn imported() -> Place {
 #[test]
 fn recorded_trials_have_their_own_outputs_errors_and_given_scores() {
     let place = imported();
-    let plan = place.fine(&["plan"]).stdout;
+    let plan = place.succeed(&["plan"]).stdout;
     assert!(plan.contains("2 samples × 1 system (0 models, 1 variant) × 2 trials = 4 cells"), "{plan}");
     assert!(plan.contains("1 fail before any call"), "{plan}");
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let cells = cells(&place, "a");
     let number = |at: usize, metric: &str| cells[at]["scores"][metric]["value"].as_f64();
     let column = |metric: &str| (0..4).map(|at| number(at, metric)).collect::<Vec<_>>();
@@ -70,7 +70,7 @@ fn recorded_trials_have_their_own_outputs_errors_and_given_scores() {
     // Another score in the file is another plan.
     place.write("one.yaml", &SUITE.replace("outputs-{{ variant }}", "outputs-peer"));
     let hash = |place: &Place| {
-        place.fine(&["run", "one.yaml"]);
+        place.succeed(&["run", "one.yaml"]);
         place.report("latest")["run"]["plan_hash"].clone()
     };
     let before = hash(&place);
@@ -84,11 +84,11 @@ fn recorded_trials_have_their_own_outputs_errors_and_given_scores() {
 fn a_recording_without_trials_has_one() {
     let place = imported();
     place.write("karat.yaml", &SUITE.replace(", trial: epoch", ""));
-    let plan = place.fine(&["plan"]).stdout;
+    let plan = place.succeed(&["plan"]).stdout;
     assert!(plan.contains("= 2 cells"), "{plan}");
     place.write("karat.yaml", SUITE);
-    let said = place.karat(&["run", "--run-id", "a", "--trials", "3", "--set", "policy.max_errors=100%"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "--trials", "3", "--set", "policy.max_errors=100%"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let cells = cells(&place, "a");
     let message = cells[2]["error"]["message"].as_str().unwrap();
     assert!(message.contains("there is no row \"s1\", trial 3 of outputs-peer.jsonl"), "{message}");
@@ -122,9 +122,9 @@ fn joins_that_cannot_work_are_refused_by_validate() {
         ),
     ] {
         place.write("karat.yaml", &suite);
-        let said = place.karat(&["validate"]);
-        let has_all = parts.iter().all(|part| said.stderr.contains(part));
-        assert!(said.code == 1 && has_all, "{parts:?}\n{suite}\n{}", said.all());
+        let result = place.karat(&["validate"]);
+        let has_all = parts.iter().all(|part| result.stderr.contains(part));
+        assert!(result.code == 1 && has_all, "{parts:?}\n{suite}\n{}", result.all());
     }
 }
 
@@ -153,7 +153,7 @@ scorers:
 fn weighted_checks_decide_by_their_own_limit() {
     let place = Place::new();
     place.write("karat.yaml", CHECKED);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let cells = cells(&place, "a");
     let score = |at: usize, metric: &str| cells[at]["scores"][metric].clone();
     // (2 × 1 + 1 × 0 + 1 × 1) / 4, and (2 × 1 + 1 × 1 + 1 × 0) / 4.
@@ -162,8 +162,8 @@ fn weighted_checks_decide_by_their_own_limit() {
     assert_eq!(score(1, "assert")["reason"], "failed: half");
     assert_eq!(score(1, "edits")["value"], json!(1.0));
     place.write("karat.yaml", &CHECKED.replace("    min: 0.5\n", ""));
-    place.fine(&["run", "--run-id", "b"]);
-    let bare: Vec<Value> = serde_json::from_str(&place.fine(&["show", "b", "--format", "json"]).stdout).unwrap();
+    place.succeed(&["run", "--run-id", "b"]);
+    let bare: Vec<Value> = serde_json::from_str(&place.succeed(&["show", "b", "--format", "json"]).stdout).unwrap();
     assert_eq!(bare[0]["scores"]["mean"], json!({ "value": 0.75, "reason": "failed or below 1: short" }));
     let low = bare[1]["scores"]["mean"].clone();
     assert_eq!(low["value"], json!(0.75), "{low}");
@@ -193,8 +193,8 @@ fn weighted_checks_that_cannot_work_are_refused_by_validate() {
     ] {
         assert!(CHECKED.contains(old));
         place.write("karat.yaml", &CHECKED.replacen(old, new, 1));
-        let said = place.karat(&["validate"]);
-        assert!(said.code == 1 && said.stderr.contains(part), "{new}: {}", said.all());
+        let result = place.karat(&["validate"]);
+        assert!(result.code == 1 && result.stderr.contains(part), "{new}: {}", result.all());
     }
 }
 
@@ -221,10 +221,10 @@ fn rows_choose_their_systems() {
     let place = Place::new();
     place.write("data.jsonl", &ROWS.join("\n"));
     place.write("karat.yaml", ONLY);
-    let plan = place.fine(&["plan"]).stdout;
+    let plan = place.succeed(&["plan"]).stdout;
     assert!(plan.contains("7 to run") && plan.contains("5 left out by `only`"), "{plan}");
     assert!(plan.contains("0 skipped by conditions"), "{plan}");
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let report = place.report("a");
     assert_eq!(report["totals"]["errors"], json!(0));
     let made: Vec<String> = report["cells"]
@@ -241,14 +241,14 @@ fn rows_choose_their_systems() {
         list
     };
     assert_eq!(sorted(made), sorted(wanted.map(str::to_owned).collect()));
-    let outputs = place.fine(&["show", "a", "--format", "json"]).stdout;
+    let outputs = place.succeed(&["show", "a", "--format", "json"]).stdout;
     assert!(outputs.contains("only` leaves this system out"), "{outputs}");
-    let again = place.fine(&["run", "--run-id", "a", "--resume"]);
+    let again = place.succeed(&["run", "--run-id", "a", "--resume"]);
     assert!(again.all().contains("12 of 12 cells already done"), "{}", again.all());
     assert!(again.all().contains("0 calls made"), "{}", again.all());
-    // The key is no column and no part of a cell's identity: without it, what exists is reused.
+    // The key is not a column and no part of a cell's identity: without it, what exists is reused.
     place.write("data.jsonl", &ROWS.join("\n").replace(r#","only":{"models":["small"]}"#, ""));
-    let plan = place.fine(&["plan"]).stdout;
+    let plan = place.succeed(&["plan"]).stdout;
     assert!(plan.contains("2 to run") && plan.contains("7 cached"), "{plan}");
 }
 
@@ -267,10 +267,10 @@ fn rows_with_unknown_systems_are_refused_by_validate() {
         ("{}", "names neither variants nor models"),
     ] {
         place.write("data.jsonl", &format!("{}\n{{\"id\":\"x\",\"target\":\"y\",\"only\":{only}}}\n", ROWS[2]));
-        let said = place.karat(&["validate"]);
-        assert!(said.code == 1 && said.stderr.contains(part), "{only}: {}", said.all());
-        assert!(said.stderr.contains("data.jsonl:2"), "{only}: {}", said.all());
+        let result = place.karat(&["validate"]);
+        assert!(result.code == 1 && result.stderr.contains(part), "{only}: {}", result.all());
+        assert!(result.stderr.contains("data.jsonl:2"), "{only}: {}", result.all());
     }
     place.write("data.jsonl", r#"{"id":"x","target":"y","only":"a column like any other"}"#);
-    place.fine(&["validate"]);
+    place.succeed(&["validate"]);
 }

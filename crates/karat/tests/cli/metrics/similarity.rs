@@ -72,9 +72,9 @@ fn texts_of(provider: &FakeProvider) -> Vec<usize> {
 fn a_thousand_cells_of_forty_texts_are_one_request() {
     let provider = provider();
     let place = place(&provider.base_url(), &rows(1_000));
-    let plan = place.fine(&["plan"]);
+    let plan = place.succeed(&["plan"]);
     assert!(plan.stdout.contains("vectors"), "{}", plan.stdout);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     assert_eq!(texts_of(&provider), [40]);
     let first = &provider.received_requests()[0];
     assert_eq!((first.path.as_str(), first.header("authorization")), ("/v1/embeddings", None));
@@ -89,7 +89,7 @@ fn a_thousand_cells_of_forty_texts_are_one_request() {
     assert!((paid.as_f64().unwrap() - tokens as f64 / 1e6).abs() < 1e-9, "{paid}");
     assert!(list.as_f64().unwrap() > 0.0, "{list}");
     place.write("karat.yaml", &suite("").replace("model: vectors }", "model: vectors }, min: 0.5"));
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), 1);
 }
 
@@ -106,7 +106,7 @@ fn requests_hold_at_most_128_texts() {
         })
         .collect();
     let place = place(&provider.base_url(), &rows);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let sizes = texts_of(&provider);
     assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().all(|size| *size <= 128)), (300, true), "{sizes:?}");
     assert!(sizes.len() <= 4, "{sizes:?}");
@@ -122,7 +122,7 @@ fn the_best_reference_counts() {
         json!({ "id": "nothing", "question": "?", "answer": "aaaa", "target": "" }),
     ];
     let place = place(&provider.base_url(), &rows.map(|row| format!("{row}\n")).concat());
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let report = place.report("a");
     let score = |at: usize| report["cells"][at]["scores"]["close"].clone();
     assert!((score(0)["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{}", score(0));
@@ -141,13 +141,13 @@ fn missing_vectors_are_an_error() {
     }))
     .unwrap();
     let place = place(&provider.base_url(), &rows(2));
-    let said = place.karat(&["run", "--run-id", "a"]);
-    assert!(said.all().contains("the answer holds 0 vectors for 1 text"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a"]);
+    assert!(result.all().contains("the answer holds 0 vectors for 1 text"), "{}", result.all());
     let report = place.report("a");
     assert_eq!((&report["totals"]["unscored"], texts_of(&provider)), (&json!(2), vec![4, 2, 1, 1, 2, 1]));
     // The provider counted 3 tokens each, at $1 a million: an answer that cannot be used is paid all the same.
     assert_eq!(report["cost"]["actual_cost_usd"], json!(0.000018), "{}", report["cost"]);
-    place.fine(&["retry", "a"]);
+    place.succeed(&["retry", "a"]);
     assert_eq!((place.report("a")["totals"]["unscored"].clone(), provider.requests()), (json!(0), 7));
 }
 
@@ -160,7 +160,7 @@ fn too_few_vectors_are_asked_for_by_halves() {
     }))
     .unwrap();
     let place = place(&provider.base_url(), &rows(2));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     assert_eq!((&place.report("a")["totals"]["unscored"], texts_of(&provider)), (&json!(0), vec![4, 2, 2]));
 }
 
@@ -204,9 +204,9 @@ fn a_refused_text_is_found_by_halves() {
     .unwrap();
     let long = format!("{}\n", json!({ "id": "long", "question": "?", "answer": "too long", "target": "aaaa" }));
     let place = place(&provider.base_url(), &(rows(6) + &long));
-    let said = place.karat(&["run", "--run-id", "a"]);
+    let result = place.karat(&["run", "--run-id", "a"]);
     let report = place.report("a");
-    assert_eq!(report["totals"]["unscored"], 1, "{}", said.all());
+    assert_eq!(report["totals"]["unscored"], 1, "{}", result.all());
     assert!(report["cells"][6]["scores"]["close"]["unscored"].as_str().unwrap().contains("8192 tokens"), "{report}");
 }
 
@@ -231,8 +231,8 @@ fn a_text_that_fails_costs_no_other_its_vector() {
         .unwrap();
         let place =
             place(&provider.base_url(), &(rows(12) + &bad + &rows(30).lines().skip(12).collect::<Vec<_>>().join("\n")));
-        let said = place.karat(&["run", "--run-id", "a"]);
-        assert_eq!(place.report("a")["totals"]["unscored"], 1, "{}", said.all());
+        let result = place.karat(&["run", "--run-id", "a"]);
+        assert_eq!(place.report("a")["totals"]["unscored"], 1, "{}", result.all());
         assert!(provider.requests() <= 14, "{} requests: {texts:?}", provider.requests(), texts = texts_of(&provider));
         let down = FakeProvider::start(Script::always(failure.clone())).unwrap();
         let place = self::place(&down.base_url(), &rows(30));
@@ -257,13 +257,13 @@ fn a_path_into_the_output_is_planned() {
             .replace("metric: similarity,", "metric: similarity, output: $.reply,");
         place.write("karat.yaml", &suite);
         assert!(place.karat(&["plan"]).stdout.contains("vectors"), "{order:?}");
-        let said = place.karat(&["run", "--run-id", "a"]);
+        let result = place.karat(&["run", "--run-id", "a"]);
         let report = place.report("a");
         assert_eq!(
             (&report["totals"]["unscored"], &report["metrics"]["close"]["n"]),
             (&json!(0), &json!(1)),
             "{}",
-            said.all()
+            result.all()
         );
         assert_eq!(report["metrics"]["close"]["value"], 1.0);
     }
@@ -274,7 +274,7 @@ fn a_path_into_the_output_is_planned() {
 fn models_are_checked_beforehand() {
     let place = place("http://127.0.0.1:9", &rows(4));
     place.write("karat.yaml", &suite("").replace("model: vectors }", "model: stub }"));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     assert!(place.report("a")["metrics"]["close"]["value"].as_f64().unwrap() > 0.3);
     for (model, words) in [
         ("vektors", "no model `vektors`; did you mean `vectors`?"),
@@ -282,9 +282,9 @@ fn models_are_checked_beforehand() {
         ("anthropic:claude-9", "karat has no embeddings of the provider `anthropic`"),
     ] {
         place.write("karat.yaml", &suite("").replace("model: vectors }", &format!("model: \"{model}\" }}")));
-        let said = place.karat(&["validate"]);
-        assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.all().contains(words), "{words}: {}", said.all());
+        let result = place.karat(&["validate"]);
+        assert_eq!(result.code, 1, "{}", result.all());
+        assert!(result.all().contains(words), "{words}: {}", result.all());
     }
     place.write("karat.yaml", &suite("").replace("model: vectors }", "dimensions: 0, model: stub }"));
     assert!(place.karat(&["validate"]).all().contains("dimensions"));
@@ -295,9 +295,9 @@ fn models_are_checked_beforehand() {
 fn vectors_are_under_the_budget() {
     let provider = provider();
     let place = place(&provider.base_url(), &rows(40));
-    let said = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0001", "--yes"]);
-    assert_eq!((said.code, provider.requests()), (5, 0), "{}", said.all());
-    place.fine(&["resume", "a", "--budget-usd", "1"]);
+    let result = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0001", "--yes"]);
+    assert_eq!((result.code, provider.requests()), (5, 0), "{}", result.all());
+    place.succeed(&["resume", "a", "--budget-usd", "1"]);
     assert_eq!(provider.requests(), 1);
 }
 
@@ -306,12 +306,13 @@ fn vectors_are_under_the_budget() {
 fn vectors_are_recorded_and_replayed() {
     let provider = provider();
     let place = place(&provider.base_url(), &rows(30));
-    place.fine(&["run", "--run-id", "a", "--record", "tape.jsonl"]);
+    place.succeed(&["run", "--run-id", "a", "--record", "tape.jsonl"]);
     assert_eq!(provider.requests(), 40);
     let live = place.canonical("a");
-    place.fine(&["run", "--run-id", "b", "--replay", "tape.jsonl", "--store", "sqlite:other.db"]);
-    let replayed =
-        place.fine(&["report", "b", "--canonical", "--format", "json", "-o", "-", "--store", "sqlite:other.db"]).stdout;
+    place.succeed(&["run", "--run-id", "b", "--replay", "tape.jsonl", "--store", "sqlite:other.db"]);
+    let replayed = place
+        .succeed(&["report", "b", "--canonical", "--format", "json", "-o", "-", "--store", "sqlite:other.db"])
+        .stdout;
     assert_eq!((provider.requests(), replayed), (40, live));
 }
 
@@ -336,7 +337,7 @@ judges: [stub]
         .replace("{ recorded: { column: answer } }", "{ prompt: { user: \"{{ input }}\" } }")
         .replace("close: {", "good: { rubric: { ask: Is it good? } }, close: {");
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "--run-id", "a", "-j", "2"]);
+    place.succeed(&["run", "--run-id", "a", "-j", "2"]);
     let report = place.report("a");
     assert_eq!((&report["totals"]["judgments"], &report["totals"]["unscored"]), (&json!(12), &json!(0)), "{report}");
     assert_eq!(report["metrics"]["close"]["n"], 12);
@@ -352,7 +353,7 @@ fn vectors_do_not_hold_an_early_stop_back() {
         .replace("retries: 0 }", "retries: 0, stop_early: true }\ngates: [ { metric: close, min: 0.5 } ]");
     let suite = suite.replace("with: { model: vectors } }", "with: { model: vectors }, min: 0.1 }");
     place.write("karat.yaml", &suite);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let stop = place.report("a")["stop_early"].clone();
     assert!(stop["stopped_after"].as_u64().unwrap() < 200 && stop["claims"][0]["verdict"] == "pass", "{stop}");
 }

@@ -8,9 +8,9 @@ use crate::place::Place;
 #[test]
 fn planted_faults_are_found() {
     let place = Place::new();
-    let said = place.fine(&["run", "agent", "--run-id", "a", "--format", "md,json,html"]);
+    let result = place.succeed(&["run", "agent", "--run-id", "a", "--format", "md,json,html"]);
     let report = place.report("a");
-    assert_eq!((&report["totals"]["cells"], &report["totals"]["errors"]), (&json!(24), &json!(0)), "{}", said.all());
+    assert_eq!((&report["totals"]["cells"], &report["totals"]["errors"]), (&json!(24), &json!(0)), "{}", result.all());
     let cells = report["cells"].as_array().unwrap();
     let failing = |model: &str, scorer: &str| -> Vec<&str> {
         let of_model = cells.iter().filter(|cell| cell["model"] == model);
@@ -51,17 +51,17 @@ fn planted_faults_are_found() {
 #[test]
 fn the_canonical_report_is_the_same_in_every_run() {
     let places = [Place::new(), Place::new(), Place::new()];
-    places[0].fine(&["run", "agent", "--run-id", "a", "-q"]);
-    places[1].fine(&["run", "agent", "--run-id", "a", "-q", "-j", "1"]);
+    places[0].succeed(&["run", "agent", "--run-id", "a", "-q"]);
+    places[1].succeed(&["run", "agent", "--run-id", "a", "-q", "-j", "1"]);
     let (mut parts, mut most) = (0, 20);
     loop {
-        let said =
+        let result =
             places[2].karat(&["run", "agent", "--run-id", "a", "--resume", "-q", "--max-calls", &most.to_string()]);
         (parts, most) = (parts + 1, most + 20);
-        if said.code == 0 {
+        if result.code == 0 {
             break;
         }
-        assert!(said.code == 5 && parts < 60, "{}", said.all());
+        assert!(result.code == 5 && parts < 60, "{}", result.all());
     }
     assert!(parts > 1);
     let canonical: Vec<Value> =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 /// Overall score by model in the plain variant.
 fn by_model(report: &Value, metric: &str) -> Vec<(String, f64)> {
@@ -25,8 +25,8 @@ fn score_of(report: &Value, metric: &str, model: &str, variant: &str) -> f64 {
 #[test]
 fn known_quality_is_found() {
     let place = Place::new();
-    let said = place.fine(&["run", "claims", "-o", "out"]);
-    assert!(said.stderr.contains("[cell 1/"), "{}", said.stderr);
+    let result = place.succeed(&["run", "claims", "-o", "out"]);
+    assert!(result.stderr.contains("[cell 1/"), "{}", result.stderr);
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("out/report.json")).unwrap()).unwrap();
     assert_eq!(report["schema"], "karat.report/1");
@@ -61,13 +61,13 @@ fn known_quality_is_found() {
 fn the_second_run_makes_no_call() {
     let place = Place::new();
     let arguments = ["run", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--run-id"];
-    place.fine(&[&arguments[..], &["first"]].concat());
-    let plan = place.fine(&["plan", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--json"]).stdout;
+    place.succeed(&[&arguments[..], &["first"]].concat());
+    let plan = place.succeed(&["plan", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--json"]).stdout;
     let plan: Value = serde_json::from_str(&plan).unwrap();
     assert_eq!(plan["calls"], serde_json::json!([0, 0]), "{plan}");
-    let said = place.fine(&[&arguments[..], &["second"]].concat());
-    assert!(said.stderr.contains("status=cached"), "{}", said.stderr);
-    assert!(!said.stderr.contains("status=ok") || said.stderr.contains("modelId=none"), "{}", said.stderr);
+    let result = place.succeed(&[&arguments[..], &["second"]].concat());
+    assert!(result.stderr.contains("status=cached"), "{}", result.stderr);
+    assert!(!result.stderr.contains("status=ok") || result.stderr.contains("modelId=none"), "{}", result.stderr);
     assert_eq!(place.canonical("first"), place.canonical("second"));
 }
 
@@ -107,8 +107,8 @@ fn renamed_ids_and_unseen_transcripts_keep_the_ranking() {
 #[test]
 fn an_absent_folder_of_recordings_is_refused() {
     let place = Place::new();
-    let said = place.karat(&["validate", "claims", "-p", "manual=nodir"]);
-    assert!(said.code == 1 && said.stderr.contains("there is no file or folder nodir"), "{}", said.all());
+    let result = place.karat(&["validate", "claims", "-p", "manual=nodir"]);
+    assert!(result.code == 1 && result.stderr.contains("there is no file or folder nodir"), "{}", result.all());
 }
 
 /// F12: the shipped preset keeps every claim of a model that writes in its own words, over all chunks of a transcript.
@@ -129,7 +129,7 @@ fn distinct_claims_of_a_paraphrasing_model_are_kept() {
     let reply = serde_json::json!({ "claims": texts }).to_string();
     let model = serde_json::json!({ "id": "own", "provider": "scripted", "with": { "reply": reply } });
     let registry = serde_json::json!({ "schema": "karat.models/1", "as_of": "2026-11-01", "models": [model] });
-    place.fine(&["init", "claims"]);
+    place.succeed(&["init", "claims"]);
     let suite = std::fs::read_to_string(place.path().join("claims/karat.yaml")).unwrap();
     place.write("claims/karat.yaml", &suite.replace("models/offline.yaml", "models/offline.yaml, own.yaml"));
     place.write("claims/own.yaml", &registry.to_string());
@@ -171,9 +171,9 @@ fn unknown_ids_are_refused_with_a_hint() {
         ("--variants", "rawr", "raw"),
         ("--judges", "sim-judge-strickt", "sim-judge-strict"),
     ] {
-        let said = place.karat(&["run", "claims", flag, wrong]);
-        assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.stderr.contains(near), "{}", said.all());
+        let result = place.karat(&["run", "claims", flag, wrong]);
+        assert_eq!(result.code, 1, "{}", result.all());
+        assert!(result.stderr.contains(near), "{}", result.all());
         assert!(!place.path().join(".karat/runs").exists(), "{flag}");
     }
 }
@@ -197,7 +197,7 @@ print(json.dumps({"videoId": sys.argv[1], "language": "en", "segments": segments
         })
     };
     place.write("corpus.jsonl", &format!("{}\n{}\n", row("t1", "Kitchen Lab"), row("t2", "Steel and Stone")));
-    place.fine(&["init", "claims", "talks", "--corpus", "corpus.jsonl"]);
+    place.succeed(&["init", "claims", "talks", "--corpus", "corpus.jsonl"]);
     let mut all = Vec::new();
     let mut open = vec![place.path().join("talks")];
     while let Some(folder) = open.pop() {
@@ -214,8 +214,8 @@ print(json.dumps({"videoId": sys.argv[1], "language": "en", "segments": segments
     let file = r#"{{ params.transcripts }}/{{ sample.videoId }}.json""#;
     let fetch = r#", fetch: { command: [python3, fetch.py, "{{ sample.videoId }}"] }"#;
     place.write("talks/karat.yaml", &suite.replace(file, &format!("{file}{fetch}")));
-    let talks = |arguments: &[&str]| place.fine(&[&arguments[..1], &["talks"][..], &arguments[1..]].concat());
-    assert!(place.fine(&["dataset", "fetch", "talks"]).all().contains("t2.json"));
+    let talks = |arguments: &[&str]| place.succeed(&[&arguments[..1], &["talks"][..], &arguments[1..]].concat());
+    assert!(place.succeed(&["dataset", "fetch", "talks"]).all().contains("t2.json"));
     let valid = talks(&["validate"]);
     assert!(valid.stdout.contains("2 samples") && !valid.stderr.contains("description"), "{}", valid.all());
     talks(&["run", "-q", "--run-id", "first"]);
@@ -225,10 +225,10 @@ print(json.dumps({"videoId": sys.argv[1], "language": "en", "segments": segments
     );
     talks(&["run", "-q", "--run-id", "golden"]);
     assert!(place.report("golden")["metrics"]["recall_of_ideal"]["value"].is_number());
-    place.fine(&["annotate", "create", "golden", "-o", "tasks.jsonl"]);
+    place.succeed(&["annotate", "create", "golden", "-o", "tasks.jsonl"]);
     let tasks: Vec<String> = place.text("tasks.jsonl").lines().map(|line| line.replace("null", "9")).collect();
     place.write("tasks.jsonl", &tasks.join("\n").replace("\"annotator\":\"\"", "\"annotator\":\"ann\""));
-    place.fine(&["annotate", "import", "tasks.jsonl", "--labels", "talks/data/labels.jsonl", "--suite", "talks"]);
+    place.succeed(&["annotate", "import", "tasks.jsonl", "--labels", "talks/data/labels.jsonl", "--suite", "talks"]);
     let suite = place
         .text("talks/karat.yaml")
         .replace("    # labels:", "    labels:")
@@ -242,11 +242,11 @@ print(json.dumps({"videoId": sys.argv[1], "language": "en", "segments": segments
     let snapshot = "---\ndate: d\nui: u\nmodel: m\ntoggles: none\n---\n# Claims\n- Salt might slow the yeast down.\n";
     place.write("talks/snapshots/t1-claude-web-high_recall.md", snapshot);
     let within = |arguments: &[&str]| {
-        Said::of(place.command(arguments).current_dir(place.path().join("talks")).output().unwrap())
+        CommandOutput::of(place.command(arguments).current_dir(place.path().join("talks")).output().unwrap())
     };
     let imported = within(&["import", "manual-baseline", "snapshots", "-o", "mine"]);
     assert!(imported.code == 0 && imported.stdout.trim() == "mine.yaml", "{}", imported.all());
-    let run = place.fine(&["run", "talks/mine.yaml", "-q", "--run-id", "manual"]);
+    let run = place.succeed(&["run", "talks/mine.yaml", "-q", "--run-id", "manual"]);
     assert!(!run.all().contains("belong to no sample"), "{}", run.all());
     let cells = place.report("manual")["cells"].as_array().unwrap().clone();
     let own = cells.iter().find(|cell| cell["variant"] == "manual-claude-web-high-recall" && cell["sample"] == "t1");

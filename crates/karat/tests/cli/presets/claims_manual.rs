@@ -8,7 +8,7 @@ fn snapshot(claims: &[&str]) -> String {
     let bullets: Vec<String> = claims.iter().map(|claim| format!("- {claim}")).collect();
     format!(
         "---\ndate: 2026-11-20\nui: copilot\nmodel: unknown\ntoggles: none\nprovenance: synthetic\n---\n\n# Claims\n\n{}\n\n\
-         # What I excluded and why\n\n- an advertisement that is no claim\n",
+         # What I excluded and why\n\n- an advertisement that is not a claim\n",
         bullets.join("\n")
     )
 }
@@ -23,9 +23,9 @@ fn snapshots_are_scored_beside_the_harness() {
         "The host might have skipped breakfast on the day of the recording.",
     ];
     place.write("shots/kr-oats-01-copilot-high_recall.md", &snapshot(&claims));
-    let said = place.fine(&["import", "manual-baseline", "shots", "-o", "mine"]);
+    let said = place.succeed(&["import", "manual-baseline", "shots", "-o", "mine"]);
     assert!(said.stderr.contains("1 snapshots with 2 claims: manual-copilot-high-recall"), "{}", said.stderr);
-    place.fine(&["run", "mine", "-q", "--sample", "kr-oats-01", "--run-id", "r", "-o", "out"]);
+    place.succeed(&["run", "mine", "-q", "--sample", "kr-oats-01", "--run-id", "r", "-o", "out"]);
     let report = place.report("r");
     let cells = report["cells"].as_array().unwrap();
     let own = cells.iter().find(|cell| cell["variant"] == "manual-copilot-high-recall").unwrap();

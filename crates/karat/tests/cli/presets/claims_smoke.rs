@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/smoke/claims.jsonl");
 const BASELINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/smoke/baseline.json");
@@ -40,8 +40,8 @@ fn decisions(place: &Place, run: &str, metric: &str) -> Vec<(String, String)> {
 fn the_smoke_matrix_is_gated() {
     let place = Place::new();
     let started = std::time::Instant::now();
-    let said = place.karat(&[&MATRIX[..], &["--baseline", BASELINE, "--gate"]].concat());
-    assert_eq!(said.code, 0, "{}\nIf prompts changed on purpose, run scripts/record-smoke", said.all());
+    let result = place.karat(&[&MATRIX[..], &["--baseline", BASELINE, "--gate"]].concat());
+    assert_eq!(result.code, 0, "{}\nIf prompts changed on purpose, run scripts/record-smoke", result.all());
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     assert_eq!(place.report("smoke")["verdict"], "pass");
     let dimensions = ["completeness", "accuracy", "topicCoverage", "atomicity", "overallScore"];
@@ -68,7 +68,7 @@ fn the_smoke_matrix_is_gated() {
     assert!(completeness.iter().all(|(_, verdict)| verdict == "fail"), "{completeness:?}");
     let stored = |variables: &[(&str, &str)]| {
         let arguments = ["gate", "worse", "--baseline", BASELINE];
-        Said::of(place.command(&arguments).envs(variables.iter().copied()).output().unwrap()).code
+        CommandOutput::of(place.command(&arguments).envs(variables.iter().copied()).output().unwrap()).code
     };
     let wide = ("KARAT_MAX_DROP", "9.5");
     assert_eq!([stored(&[wide]), stored(&[("KARAT_MAX_DROP", "0.5")])], [0, 2]);
@@ -90,7 +90,7 @@ fn sweeps_compare_limits_in_one_run() {
     let sweep = ["--sweep", "variants.raw.extract.chunk.max=1,40", "--judges", "sim-judge-strict"];
     let delta =
         "analyses=[{analysis: delta, with: {over: variant, base: 'raw{max=40}', diagnostics: [missingClaims]}}]";
-    place.fine(&[&matrix[..], &sweep, &["--set", delta, "--run-id", "r", "-o", "out"]].concat());
+    place.succeed(&[&matrix[..], &sweep, &["--set", delta, "--run-id", "r", "-o", "out"]].concat());
     let report: Value = place.report("r");
     let compared = &report["analyses"]["delta"]["comparisons"][0];
     assert_eq!(compared["id"], "raw{max=1}");
@@ -106,11 +106,11 @@ fn sweeps_compare_limits_in_one_run() {
 #[test]
 fn a_variant_runs_without_its_base() {
     let place = Place::new();
-    let said = place.fine(&["plan", "claims", "--variants", "single-pass"]);
-    assert!(said.stderr.contains("`variant_delta` is skipped: it compares with `raw`"), "{}", said.all());
+    let result = place.succeed(&["plan", "claims", "--variants", "single-pass"]);
+    assert!(result.stderr.contains("`variant_delta` is skipped: it compares with `raw`"), "{}", result.all());
     let sweep = ["--variants", "raw", "--sweep", "variants.raw.extract.parameters.max_tokens=900,4000"];
     let small = ["run", "claims", "--models", "sim-faithful", "--sample", "kr-oats-01", "--judges", "sim-judge-strict"];
-    place.fine(&[&small[..], &sweep, &["--no-gate", "-q", "--run-id", "r"]].concat());
+    place.succeed(&[&small[..], &sweep, &["--no-gate", "-q", "--run-id", "r"]].concat());
     let delta = place.report("r")["analyses"]["variant_delta"].clone();
     assert_eq!(
         (&delta["base"], &delta["comparisons"][0]["id"]),

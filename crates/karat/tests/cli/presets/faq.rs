@@ -6,7 +6,7 @@ use crate::place::Place;
 #[test]
 fn recorded_outputs_are_scored() {
     let place = Place::new();
-    place.fine(&["run", "faq", "--run-id", "f"]);
+    place.succeed(&["run", "faq", "--run-id", "f"]);
     let report = place.report("f");
     assert_eq!(report["totals"]["cells"], 24);
     assert_eq!(report["totals"]["judgments"], 0);

@@ -31,7 +31,7 @@ fn renamed_presets_show_the_same_panels() {
     ];
     for (preset, flags, titles) in wanted {
         let place = Place::new();
-        place.fine(&["init", preset, "copy"]);
+        place.succeed(&["init", preset, "copy"]);
         let suite = place.text("copy/karat.yaml");
         assert!(suite.contains(&format!("\nname: {preset}\n")));
         place.write("copy/karat.yaml", &suite.replace(&format!("\nname: {preset}\n"), "\nname: something-else\n"));

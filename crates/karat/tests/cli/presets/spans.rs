@@ -15,7 +15,7 @@ fn judgment<'a>(report: &'a Value, sample: &str) -> &'a Value {
 #[test]
 fn recorded_verdicts_become_figures() {
     let place = Place::new();
-    let said = place.fine(&["run", "spans", "--run-id", "s", "--format", "md,json,html", "-o", "out"]);
+    let said = place.succeed(&["run", "spans", "--run-id", "s", "--format", "md,json,html", "-o", "out"]);
     let lines: Vec<&str> =
         said.stdout.lines().skip_while(|line| !line.starts_with("spans: 24 outputs")).take(7).collect();
     insta::assert_snapshot!("spans_terminal", lines.join("\n"));
@@ -139,7 +139,7 @@ fn another_taxonomy_needs_yaml_only() {
     });
     place.write("replies.jsonl", &format!("{}\n", json!({"match": "Fièvre", "reply": reply})));
     place.write("models.yaml", "schema: karat.models/1\nas_of: 2026-11-01\nmodels:\n  - { id: ward, provider: scripted, with: { replies: replies.jsonl } }\n");
-    place.fine(&["run", "suite.yaml", "--run-id", "m"]);
+    place.succeed(&["run", "suite.yaml", "--run-id", "m"]);
     let report = place.report("m");
     let found = &report["analyses"]["entities"];
     assert_eq!(found["avgScore"], 7.0);
@@ -187,7 +187,7 @@ fn a_long_list_is_judged_in_several_calls() {
     let replies = [reply(0, 4, json!(["a", "b"])), reply(4, 9, json!(["b"])), reply(8, 2, json!(["b", "c"]))];
     place.write("replies.jsonl", &replies.concat());
     place.write("models.yaml", "schema: karat.models/1\nas_of: 2026-11-01\nmodels:\n  - { id: ward, provider: scripted, with: { replies: replies.jsonl } }\n");
-    place.fine(&["run", "suite.yaml", "--run-id", "long"]);
+    place.succeed(&["run", "suite.yaml", "--run-id", "long"]);
     let report = place.report("long");
     let judged = judgment(&report, "n");
     assert_eq!(judged["call_ids"].as_array().unwrap().len(), 3);
@@ -219,7 +219,7 @@ fn a_snapshot_is_imported() {
         ],
     });
     place.write("snapshot.json", &snapshot.to_string());
-    let said = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
+    let said = place.succeed(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
     assert!(said.stderr.contains("3 samples, 1 without a verdict"), "{}", said.all());
     assert!(said.stderr.contains("4 of 5 figures of the snapshot's summary are the same"), "{}", said.all());
     assert!(said.stderr.contains("falsePositiveReasons.non_visual is 2 in the snapshot and 1 here"), "{}", said.all());
@@ -229,7 +229,7 @@ fn a_snapshot_is_imported() {
     assert!(suite.contains("judged by gpt-4o at 2026-01-02T03:04:05Z"), "{suite}");
     assert!(place.report("snapshot").to_string().contains("it failed when it was recorded: timeout"), "{}", said.all());
     let found = place.report("snapshot")["analyses"]["spans"].clone();
-    place.fine(&["run", "again", "--run-id", "i"]);
+    place.succeed(&["run", "again", "--run-id", "i"]);
     assert_eq!(found["falsePositiveReasons"], place.report("i")["analyses"]["spans"]["falsePositiveReasons"]);
     assert_eq!((&found["evaluated"], &found["errorCount"], &found["avgScore"]), (&json!(3), &json!(1), &json!(15.0)));
     assert_eq!((&found["score"]["n"], &found["degraded"]), (&json!(2), &json!(0)));
@@ -277,7 +277,7 @@ fn odd_snapshots_keep_their_figures() {
         ],
     });
     place.write("odd.json", &snapshot.to_string());
-    let said = place.fine(&["import", "span-snapshot", "odd.json"]);
+    let said = place.succeed(&["import", "span-snapshot", "odd.json"]);
     assert!(said.stderr.contains("9 of 9 figures"), "{}", said.all());
     assert!(said.stderr.contains("5 simulated calls; nothing was billed"), "{}", said.all());
     assert!(!said.stderr.contains("note:"), "{}", said.all());
@@ -297,7 +297,7 @@ fn advice_needs_a_verdict() {
     let place = Place::new();
     let span = json!({"text": "dog", "confidence": 0.2, "start": 0});
     place.write("none.json", &json!({"results": [{"promptId": "a", "output": "dog", "spans": [span]}]}).to_string());
-    let said = place.fine(&["import", "span-snapshot", "none.json"]);
+    let said = place.succeed(&["import", "span-snapshot", "none.json"]);
     assert!(said.stdout.contains("no recommendation:") && !said.stdout.contains("no threshold"), "{}", said.all());
     assert!(said.stderr.contains("the snapshot has no summary"), "{}", said.all());
 }
@@ -322,7 +322,7 @@ fn bad_snapshots_are_refused() {
         let said = place.karat(&["import", "span-snapshot", file]);
         assert!(said.code == 1 && said.stderr.contains(part), "{file}: {}", said.all());
     }
-    let said = place.fine(&["import", "span-snapshot", "twice.json"]);
+    let said = place.succeed(&["import", "span-snapshot", "twice.json"]);
     assert!(said.stderr.contains("2 samples, 2 without a verdict"), "{}", said.all());
     assert_eq!(place.report("twice")["cells"][1]["sample"], "a#2");
 }
@@ -340,10 +340,10 @@ fn a_live_labeller_gets_the_rows_text() {
     ];
     place.write("rows.jsonl", &rows.map(|row| format!("{row}\n")).concat());
     let judged = ["-p", "prompts=rows.jsonl", "--judges", "stub"];
-    place.fine(&[&["run", "spans", "--run-id", "recorded"], &judged[..]].concat());
+    place.succeed(&[&["run", "spans", "--run-id", "recorded"], &judged[..]].concat());
     let live = r#"variants={live: [{command: {run: [cat], stdin: '[{"text": "cat", "start": 27}]'}, version: v1, parse: {as: json, into: spans}}]}"#;
     assert_eq!(at, 27);
-    place.fine(&[&["run", "spans", "--run-id", "live", "--set", live, "--variants", "live"], &judged[..]].concat());
+    place.succeed(&[&["run", "spans", "--run-id", "live", "--set", live, "--variants", "live"], &judged[..]].concat());
     for (run, spans) in [("recorded", 1), ("live", 2)] {
         let report = place.report(run);
         let found = &report["analyses"]["spans"];
@@ -367,7 +367,7 @@ fn an_endpoint_labels_the_texts() {
     place.write("rows.jsonl", &format!("{stored}\n{}\n", json!({"promptId": "b", "output": "My cat.", "input": "i"})));
     let asked = |run: &str, endpoint: &[&str]| {
         let common = ["run", "spans", "-q", "-p", "prompts=rows.jsonl", "--judges", "stub", "--run-id", run];
-        place.fine(&[&common[..], endpoint].concat());
+        place.succeed(&[&common[..], endpoint].concat());
         place.report(run)
     };
     let live = asked("live", &["-p", &format!("endpoint={}", labeller.url())]);
@@ -407,7 +407,7 @@ fn evaluations_are_compared() {
     };
     let side = |name: &str, results: Vec<Value>| {
         place.write(&format!("{name}.json"), &json!({"results": results}).to_string());
-        place.fine(&["import", "span-snapshot", &format!("{name}.json")]);
+        place.succeed(&["import", "span-snapshot", &format!("{name}.json")]);
     };
     let shot = |coverage: u32| json!({"shot": {"coverage": coverage, "precision": 4}});
     let false_one = json!([{"spanIndex": 0, "text": "Wide", "assignedRole": "shot.type", "reason": "other"}]);
@@ -438,7 +438,7 @@ fn evaluations_are_compared() {
             json!({"promptId": "p4", "output": "p4: Wide shot.", "spans": [], "error": "timeout"}),
         ],
     );
-    let said = place.fine(&["compare", "before", "after", "--format", "json", "-o", "-"]);
+    let said = place.succeed(&["compare", "before", "after", "--format", "json", "-o", "-"]);
     let compared: Value = serde_json::from_str(&said.stdout).unwrap();
     let found = &compared["diagnostics"][0];
     let coverage = &found["categories"]["shot"]["coverage"];
@@ -460,12 +460,12 @@ fn evaluations_are_compared() {
     let missed = &found["sectionErrorRates"]["alternatives"]["missed"];
     // No prompt has it on both sides: each side's own, and no change.
     assert_eq!((&missed["before"], &missed["after"], &missed["change"]), (&json!(0.0), &json!(1.0), &Value::Null));
-    let markdown = place.fine(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
+    let markdown = place.succeed(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
     assert!(markdown.contains("New confusions: shot.type → camera.b"), "{markdown}");
     assert!(markdown.contains("| `shot` coverage | 3.00 | 4.50 | +1.50 | 2 | 1.000 |"), "{markdown}");
     assert!(markdown.contains("| `alternatives` missed | 0.000 | 1.00 | n/a | 0 | n/a |"), "{markdown}");
-    assert!(!markdown.contains("`audio` coverage"), "what neither side has is no row: {markdown}");
-    let terminal = place.fine(&["compare", "before", "after"]).stdout;
+    assert!(!markdown.contains("`audio` coverage"), "what neither side has is not a row: {markdown}");
+    let terminal = place.succeed(&["compare", "before", "after"]).stdout;
     assert!(terminal.contains("spans, worse by 3 or more: p1 −4.00"), "{terminal}");
 }
 
@@ -483,7 +483,7 @@ fn snapshot(place: &Place, name: &str, verdicts: &[Option<Value>]) -> String {
     };
     let results: Vec<Value> = verdicts.iter().enumerate().map(result).collect();
     place.write(&format!("{name}.json"), &json!({ "results": results }).to_string());
-    place.fine(&["import", "span-snapshot", &format!("{name}.json")]).stdout
+    place.succeed(&["import", "span-snapshot", &format!("{name}.json")]).stdout
 }
 
 fn false_one(index: i64) -> Value {
@@ -491,7 +491,7 @@ fn false_one(index: i64) -> Value {
 }
 
 fn compared(place: &Place, baseline: &str, candidate: &str) -> Value {
-    let said = place.fine(&["compare", baseline, candidate, "--format", "json", "-o", "-"]);
+    let said = place.succeed(&["compare", baseline, candidate, "--format", "json", "-o", "-"]);
     serde_json::from_str::<Value>(&said.stdout).unwrap()["diagnostics"][0].clone()
 }
 
@@ -565,8 +565,8 @@ fn a_path_without_items_is_reported() {
 #[test]
 fn a_run_is_written_as_a_snapshot() {
     let place = Place::new();
-    place.fine(&["run", "spans", "--run-id", "s", "-q"]);
-    place.fine(&["export", "span-snapshot", "s", "-o", "snapshot.json"]);
+    place.succeed(&["run", "spans", "--run-id", "s", "-q"]);
+    place.succeed(&["export", "span-snapshot", "s", "-o", "snapshot.json"]);
     let snapshot: Value = serde_json::from_str(&place.text("snapshot.json")).unwrap();
     let results = snapshot["results"].as_array().unwrap();
     assert_eq!((&snapshot["promptCount"], results.len()), (&json!(24), 24));
@@ -589,7 +589,7 @@ fn a_run_is_written_as_a_snapshot() {
         }
     }
     assert!(errors > 20, "{errors}");
-    let again = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
+    let again = place.succeed(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
     assert!(again.all().contains("figures of the snapshot's summary are the same"), "{}", again.all());
     let other = place.karat(&["run", "faq", "--run-id", "f", "-q"]);
     let refused = place.karat(&["export", "span-snapshot", "f", "-o", "x.json"]);

@@ -18,9 +18,9 @@ fn dimension(session: &Value, name: &str) -> (f64, String) {
 #[test]
 fn candidates_of_known_quality_are_told_apart() {
     let place = Place::new();
-    let said = place.karat(&["run", "summary", "--run-id", "s", "-o", "out"]);
+    let result = place.karat(&["run", "summary", "--run-id", "s", "-o", "out"]);
     let terminal: Vec<&str> =
-        said.stdout.lines().skip_while(|line| !line.starts_with("summary_corpus")).take(4).collect();
+        result.stdout.lines().skip_while(|line| !line.starts_with("summary_corpus")).take(4).collect();
     insta::assert_snapshot!("summary_terminal", terminal.join("\n"));
     let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
     let from = markdown.find("## Sessions").unwrap();
@@ -57,7 +57,7 @@ fn the_judge_compares_with_the_reference() {
     let place = Place::new();
     let samples = "auth-cookie-loop,ml-label-noise,vendor-api-sunset";
     let judges = ["--judges", "sim-summary-judge", "--no-gate"];
-    place.fine(&[&["run", "summary", "--sample", samples, "--run-id", "s"], &judges[..]].concat());
+    place.succeed(&[&["run", "summary", "--sample", samples, "--run-id", "s"], &judges[..]].concat());
     let report = place.report("s");
     assert_eq!(report["totals"]["judgments"], 3);
     let judged = |at: usize| {
@@ -81,21 +81,21 @@ fn an_own_corpus() {
     place.write("d/two.json", "{\"title\": ");
     place.write("d/three.json", "\u{feff}[{\"title\": \"Fix it\"}]");
     let judge = ["--judges", "sim-summary-judge", "--run-id", "s"];
-    let said = place.karat(&[&["run", "summary", "-p", "corpus=c", "-p", "candidates=d"], &judge[..]].concat());
-    assert_eq!(said.code, 2, "{}", said.all());
-    assert!(said.stdout.contains("two 0.000 (broken_candidate: EOF"), "{}", said.all());
+    let result = place.karat(&[&["run", "summary", "-p", "corpus=c", "-p", "candidates=d"], &judge[..]].concat());
+    assert_eq!(result.code, 2, "{}", result.all());
+    assert!(result.stdout.contains("two 0.000 (broken_candidate: EOF"), "{}", result.all());
     let report = place.report("s");
     let corpus = &report["analyses"]["summary_corpus"];
     assert_eq!((&corpus["corpus_size"], &corpus["failed"]), (&json!(3), &json!(0)));
     assert!((corpus["overall_mean"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-12);
     let reason = |name: &str| dimension(session(corpus, name), "title").1;
     assert_eq!(reason("two"), "broken_candidate: EOF while parsing a value at line 1 column 10");
-    assert_eq!(reason("three"), "broken_candidate: it is no object");
+    assert_eq!(reason("three"), "broken_candidate: it is not an object");
     assert_eq!(report["totals"]["unscored"], 0, "the judge reads what it can");
     let weights = "scorers.fidelity.with={weights: {title: 0.5}}";
-    let said = place.karat(&["validate", "summary", "--set", weights]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("must sum to 1"), "{}", said.all());
+    let result = place.karat(&["validate", "summary", "--set", weights]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stderr.contains("must sum to 1"), "{}", result.all());
 }
 
 /// SU-01, SU-06: a session without a reference is judged on its own and is in no figure of the corpus; a folder without
@@ -117,11 +117,11 @@ fn missing_references_differ_from_broken_ones() {
     assert_eq!(cell["judgments"][0]["reasoning"], "Judged by itself.");
     place.write("c/one/reference.json", &json!({"reference": {"title": "Fix the login"}}).to_string());
     place.write("c/uncurated/notes.txt", "");
-    let said = place.fine(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
-    assert!(said.stdout.contains("1 sample,"), "{}", said.all());
+    let result = place.succeed(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+    assert!(result.stdout.contains("1 sample,"), "{}", result.all());
     place.write("c/two/reference.json", "{\"reference\": ");
-    let said = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
-    assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
+    let result = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+    assert!(result.code == 1 && result.stderr.contains("reference.json"), "{}", result.all());
 }
 
 /// SU-06, F51: with `-p mode=absolute` rows need no reference, and one that is there is not shown; gates and figures are those of
@@ -135,12 +135,13 @@ fn summaries_are_judged_without_references() {
     assert!(paired.code == 1 && paired.stderr.contains("the row has no `reference`"), "{}", paired.all());
     let absolute = ["-p", "mode=absolute", "--judges", "sim-summary-judge"];
     let own = ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "own"];
-    let said = place.karat(&[&own[..], &absolute[..]].concat());
-    assert!(said.code == 2 && said.stdout.contains("min_outcome (judged.outcome)"), "{}", said.all());
-    assert!(said.stdout.contains("summary_corpus: 1 session"), "{}", said.all());
+    let result = place.karat(&[&own[..], &absolute[..]].concat());
+    assert!(result.code == 2 && result.stdout.contains("min_outcome (judged.outcome)"), "{}", result.all());
+    assert!(result.stdout.contains("summary_corpus: 1 session"), "{}", result.all());
     let unjudged = place.karat(&["validate", "summary", "-p", "mode=absolute"]);
     assert!(unjudged.code == 1 && unjudged.stderr.contains("`judged` is off"), "{}", unjudged.all());
-    place.fine(&[&["run", "summary", "--sample", "auth-cookie-loop", "--run-id", "shipped"], &absolute[..]].concat());
+    place
+        .succeed(&[&["run", "summary", "--sample", "auth-cookie-loop", "--run-id", "shipped"], &absolute[..]].concat());
     for run in ["own", "shipped"] {
         let cell = &place.report(run)["cells"][0];
         assert_eq!(cell["judgments"][0]["reasoning"], "Judged by itself.", "{cell}");
@@ -161,8 +162,8 @@ fn a_candidate_without_text_is_broken() {
     place.write("d/fine.json", &json!({"title": "Fix it", "outcome": "success"}).to_string());
     place.write("d/empty.json", "");
     std::fs::write(place.path().join("d/noise.json"), b"\xff").unwrap();
-    let said = place.karat(&["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "s"]);
-    assert_eq!(said.code, 2, "{}", said.all());
+    let result = place.karat(&["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "s"]);
+    assert_eq!(result.code, 2, "{}", result.all());
     let report = place.report("s");
     let corpus = &report["analyses"]["summary_corpus"];
     assert_eq!((&corpus["corpus_size"], &corpus["failed"]), (&json!(3), &json!(0)));
@@ -177,9 +178,9 @@ fn a_candidate_without_text_is_broken() {
 fn missing_candidates_have_no_quality() {
     let place = Place::new();
     for verb in ["validate", "run"] {
-        let said = place.karat(&[verb, "summary", "-p", "candidates=nocand"]);
-        assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.stderr.contains("there is no file or folder nocand"), "{}", said.all());
+        let result = place.karat(&[verb, "summary", "-p", "candidates=nocand"]);
+        assert_eq!(result.code, 1, "{}", result.all());
+        assert!(result.stderr.contains("there is no file or folder nocand"), "{}", result.all());
     }
 }
 
@@ -188,8 +189,8 @@ fn missing_candidates_have_no_quality() {
 fn an_unknown_outcome_is_refused() {
     let place = Place::new();
     place.write("c/one/reference.json", &json!({"reference": {"title": "Fix it", "outcome": "sucess"}}).to_string());
-    let said = place.karat(&["validate", "summary", "-p", "corpus=c"]);
-    assert!(said.code == 1 && said.stderr.contains("reference.outcome"), "{}", said.all());
+    let result = place.karat(&["validate", "summary", "-p", "corpus=c"]);
+    assert!(result.code == 1 && result.stderr.contains("reference.outcome"), "{}", result.all());
 }
 
 /// SU-01: a reference of the wrong shape is an error of the dataset with its place.
@@ -205,9 +206,9 @@ fn a_wrong_reference_is_an_error_of_the_dataset() {
     ];
     for (reference, field) in wrong {
         place.write("c/one/reference.json", &reference.to_string());
-        let said = place.karat(&["run", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
-        assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.stderr.contains(field) && said.stderr.contains("c/one/reference.json"), "{}", said.all());
+        let result = place.karat(&["run", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+        assert_eq!(result.code, 1, "{}", result.all());
+        assert!(result.stderr.contains(field) && result.stderr.contains("c/one/reference.json"), "{}", result.all());
     }
 }
 
@@ -227,7 +228,7 @@ fn incomplete_candidates_are_judged() {
     );
     for judge in ["sim-summary-judge", "stub"] {
         let arguments = ["-p", "corpus=c", "-p", "candidates=d", "--judges", judge, "--run-id", judge, "--no-gate"];
-        place.fine(&[&["run", "summary"], &arguments[..]].concat());
+        place.succeed(&[&["run", "summary"], &arguments[..]].concat());
         let totals = place.report(judge)["totals"].clone();
         assert_eq!((&totals["judgments"], &totals["unscored"]), (&json!(3), &json!(0)), "{judge}");
     }
@@ -239,17 +240,20 @@ fn a_distribution_is_tracked_over_runs() {
     let place = Place::new();
     place.karat(&["run", "summary", "--run-id", "all"]);
     place.karat(&["run", "summary", "--run-id", "some", "--limit", "4"]);
-    let table = place.fine(&["ls", "--metric", "fidelity.overall"]).stdout;
+    let table = place.succeed(&["ls", "--metric", "fidelity.overall"]).stdout;
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].contains("median") && lines[1].contains("some") && lines[2].contains("all"), "{table}");
     let json: Value =
-        serde_json::from_str(&place.fine(&["ls", "--metric", "fidelity.title", "--json"]).stdout).unwrap();
+        serde_json::from_str(&place.succeed(&["ls", "--metric", "fidelity.title", "--json"]).stdout).unwrap();
     let of = |at: usize, field: &str| json[at][field].clone();
     assert_eq!((of(0, "n"), of(0, "median"), of(1, "n")), (json!(4), json!(1.0), json!(24)));
     assert!(of(1, "min").as_f64() < of(1, "mean").as_f64() && of(1, "ci").is_array(), "{json}");
-    assert_eq!(place.fine(&["ls", "--metric", "overall", "--suite", "summary", "-n", "1"]).stdout.lines().count(), 2);
-    let said = place.karat(&["ls", "--metric", "fidelity.titel"]);
-    assert!(said.code == 1 && said.stderr.contains("fidelity.title"), "{}", said.all());
+    assert_eq!(
+        place.succeed(&["ls", "--metric", "overall", "--suite", "summary", "-n", "1"]).stdout.lines().count(),
+        2
+    );
+    let result = place.karat(&["ls", "--metric", "fidelity.titel"]);
+    assert!(result.code == 1 && result.stderr.contains("fidelity.title"), "{}", result.all());
 }
 
 /// SU-04, SU-05, PE-14: the shipped candidates miss the shipped gates on means, in the words of the library; `--no-gate`
@@ -259,12 +263,12 @@ fn gates_hold_the_corpus() {
     let place = Place::new();
     let failed = json!(["overall_mean 0.633 < gate 0.700", "outcome_mean 0.792 < gate 0.800"]);
     for (arguments, code) in [(&["--run-id", "bound"][..], 2), (&["--run-id", "free", "--no-gate"], 0)] {
-        let said = place.karat(&[&["run", "summary"], arguments].concat());
-        assert_eq!(said.code, code, "{}", said.all());
+        let result = place.karat(&[&["run", "summary"], arguments].concat());
+        assert_eq!(result.code, code, "{}", result.all());
         assert!(
-            said.stdout.contains("verdict fail") && said.stdout.contains("overall_mean 0.633 < gate 0.700"),
+            result.stdout.contains("verdict fail") && result.stdout.contains("overall_mean 0.633 < gate 0.700"),
             "{}",
-            said.all()
+            result.all()
         );
         let report = place.report(arguments[1]);
         assert_eq!(
@@ -273,7 +277,7 @@ fn gates_hold_the_corpus() {
         );
     }
     let lower = ["run", "summary", "--run-id", "low", "--min", "fidelity.overall=0.6", "--min", "fidelity.outcome=0.7"];
-    place.fine(&lower);
+    place.succeed(&lower);
     assert_eq!(place.report("low")["analyses"]["summary_corpus"]["gates_failed"], json!([]));
     let own = place.karat(&["gate", "low", "--min", "fidelity.title=0.9"]);
     assert!(own.code == 2 && own.stdout.contains("fidelity.title 0.609 < gate 0.900"), "{}", own.all());
@@ -284,12 +288,12 @@ fn gates_hold_the_corpus() {
 #[test]
 fn one_candidate_is_one_sessions() {
     let place = Place::new();
-    place.fine(&["init", "summary", "mine"]);
+    place.succeed(&["init", "summary", "mine"]);
     let file = "candidates=mine/data/candidates/auth-cookie-loop.json";
     let all = place.karat(&["run", "mine", "-q", "-p", file, "--run-id", "r"]);
     assert!(all.code == 1 && all.all().contains("would be the output of all 24 samples"), "{}", all.all());
     assert_eq!(place.report("r")["totals"]["errors"], 23);
-    place.fine(&["run", "mine", "-q", "-p", file, "--sample", "ci-cache-poison", "--no-gate"]);
+    place.succeed(&["run", "mine", "-q", "-p", file, "--sample", "ci-cache-poison", "--no-gate"]);
     let path = place.path().join("mine/data/corpus/auth-cookie-loop/reference.json");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"key_actions\"", "\"key_action\"")).unwrap();
@@ -301,6 +305,6 @@ fn one_candidate_is_one_sessions() {
 #[test]
 fn a_gate_on_a_pattern_names_the_metric() {
     let place = Place::new();
-    let said = place.karat(&["run", "summary", "-q", "--min", "fidelity.*=0.95"]);
-    assert!(said.code == 2 && said.stdout.contains("fidelity.title 0.609 < gate 0.950"), "{}", said.all());
+    let result = place.karat(&["run", "summary", "-q", "--min", "fidelity.*=0.95"]);
+    assert!(result.code == 2 && result.stdout.contains("fidelity.title 0.609 < gate 0.950"), "{}", result.all());
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{BatchFaults, BatchStage, Behaviour, Echo, FakeBatches, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// A place with ten rows and a provider with batch endpoints.
 struct Batched {
@@ -35,14 +35,14 @@ impl Batched {
         command
     }
 
-    fn karat(&self, arguments: &[&str]) -> Said {
-        Said::of(self.command(arguments).output().unwrap())
+    fn karat(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).output().unwrap())
     }
 
-    fn fine(&self, arguments: &[&str]) -> Said {
-        let said = self.karat(arguments);
-        assert_eq!(said.code, 0, "{}", said.all());
-        said
+    fn succeed(&self, arguments: &[&str]) -> CommandOutput {
+        let result = self.karat(arguments);
+        assert_eq!(result.code, 0, "{}", result.all());
+        result
     }
 
     /// The canonical report of a live run at the price of batches.
@@ -57,7 +57,7 @@ impl Batched {
         };
         let half = suite.replace("input: 1.0, output: 2.0", &format!("input: 0.5, output: 1.0, {cache}"));
         place.write("karat.yaml", &half);
-        place.fine(&["run", "--run-id", "live"]);
+        place.succeed(&["run", "--run-id", "live"]);
         without_suite_hash(&place.canonical("live"))
     }
 
@@ -78,7 +78,7 @@ fn without_suite_hash(report: &str) -> String {
 #[test]
 fn ten_rows_go_as_one_batch() {
     let batched = Batched::new(BatchFaults { shuffle: true, ..BatchFaults::default() });
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     assert!(batched.provider.received_requests().iter().all(|request| !request.path.contains("chat")));
     assert!(batched.canonical() == batched.live(|suite| suite));
@@ -103,7 +103,7 @@ fn a_killed_batch_is_never_submitted_twice() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        batched.fine(&["resume", "a"]);
+        batched.succeed(&["resume", "a"]);
         assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10), "{stage:?}");
         assert!(batched.canonical() == batched.live(|suite| suite), "{stage:?}");
     }
@@ -113,7 +113,7 @@ fn a_killed_batch_is_never_submitted_twice() {
 #[test]
 fn a_lost_creation_is_found() {
     let batched = Batched::new(BatchFaults { lose_create: true, ..BatchFaults::default() });
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 }
 
@@ -121,10 +121,10 @@ fn a_lost_creation_is_found() {
 #[test]
 fn expired_lines_go_in_a_second_batch() {
     let batched = Batched::new(BatchFaults { expire: 3, ..BatchFaults::default() });
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
     assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 3], 10));
     let batched = Batched::new(BatchFaults { fail_lines: 2, ..BatchFaults::default() });
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
     assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 2], 10));
 }
 
@@ -132,8 +132,8 @@ fn expired_lines_go_in_a_second_batch() {
 #[test]
 fn a_refused_batch_ends_as_batch_failed() {
     let batched = Batched::new(BatchFaults { status: Some("failed".to_owned()), ..BatchFaults::default() });
-    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed_lines()), (1, 1, 0), "{}", said.all());
+    let result = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((result.code, batched.batches.creates(), batched.batches.billed_lines()), (1, 1, 0), "{}", result.all());
     let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
     let reason = "the provider refused batch batch_0: no such model (invalid_model), line 1; `karat retry`";
     assert!(report.contains("batch_failed") && report.contains(reason), "{report}");
@@ -159,7 +159,7 @@ fn anthropic_batches_are_proved_by_their_results() {
     for _ in 0..2 {
         batched.batches.touch(0);
     }
-    batched.fine(&["resume", "a"]);
+    batched.succeed(&["resume", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     assert!(batched.canonical() == batched.live(change));
 }
@@ -168,9 +168,9 @@ fn anthropic_batches_are_proved_by_their_results() {
 #[test]
 fn a_detached_run_is_resumed() {
     let batched = Batched::new(BatchFaults::default());
-    let said = batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
-    assert!(said.stderr.contains("1 batch under way; `karat resume a`"), "{}", said.all());
-    batched.fine(&["resume", "a"]);
+    let result = batched.succeed(&["run", "--batch", "--detach", "--run-id", "a"]);
+    assert!(result.stderr.contains("1 batch under way; `karat resume a`"), "{}", result.all());
+    batched.succeed(&["resume", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 }
 
@@ -178,17 +178,17 @@ fn a_detached_run_is_resumed() {
 #[test]
 fn cancelled_batches_can_be_resumed() {
     let batched = Batched::new(BatchFaults::default());
-    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
-    let said = batched.fine(&["cancel", "a"]);
-    assert!(said.stderr.contains("1 batch cancelled; `karat resume a`"), "{}", said.all());
+    batched.succeed(&["run", "--batch", "--detach", "--run-id", "a"]);
+    let result = batched.succeed(&["cancel", "a"]);
+    assert!(result.stderr.contains("1 batch cancelled; `karat resume a`"), "{}", result.all());
     assert_eq!((batched.batches.cancelled_batches(), batched.batches.creates()), (1, 1));
-    let again = batched.fine(&["cancel", "a"]);
+    let again = batched.succeed(&["cancel", "a"]);
     assert!(again.stderr.contains("its batches were cancelled before; `karat resume a`"), "{}", again.all());
     assert_eq!(batched.batches.cancelled_batches(), 1);
-    batched.fine(&["resume", "a"]);
+    batched.succeed(&["resume", "a"]);
     assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 10], 10));
-    let said = batched.fine(&["cancel", "a"]);
-    assert!(said.stderr.contains("run a has no batches under way: there is nothing to cancel"), "{}", said.all());
+    let result = batched.succeed(&["cancel", "a"]);
+    assert!(result.stderr.contains("run a has no batches under way: there is nothing to cancel"), "{}", result.all());
 }
 
 /// TG-61: while batches of a plan are under way no other run of it may start, live or by batches: it would pay twice. Once
@@ -196,39 +196,43 @@ fn cancelled_batches_can_be_resumed() {
 #[test]
 fn another_run_of_the_plan_is_refused() {
     let batched = Batched::new(BatchFaults::default());
-    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    batched.succeed(&["run", "--batch", "--detach", "--run-id", "a"]);
     let before = batched.provider.requests();
     for arguments in [&["run", "--batch", "--detach", "--run-id", "b"][..], &["run", "--run-id", "b"]] {
-        let said = batched.karat(arguments);
+        let result = batched.karat(arguments);
         assert!(
-            said.code == 1 && said.stderr.contains("run a has the same plan and batches under way"),
+            result.code == 1 && result.stderr.contains("run a has the same plan and batches under way"),
             "{}",
-            said.all()
+            result.all()
         );
-        assert!(said.stderr.contains("`karat resume a` reads them; `karat cancel a` gives them up"), "{}", said.all());
+        assert!(
+            result.stderr.contains("`karat resume a` reads them; `karat cancel a` gives them up"),
+            "{}",
+            result.all()
+        );
     }
-    let plan = batched.fine(&["plan"]);
+    let plan = batched.succeed(&["plan"]);
     assert!(plan.stderr.contains("run a has batches of this plan under way: `karat resume a`"), "{}", plan.all());
-    assert!(batched.fine(&["ls"]).stdout.contains("in batches"));
+    assert!(batched.succeed(&["ls"]).stdout.contains("in batches"));
     assert_eq!(batched.provider.requests(), before, "nothing was sent");
-    batched.fine(&["resume", "a"]);
-    assert!(!batched.fine(&["plan"]).stderr.contains("under way"));
-    batched.fine(&["run", "--run-id", "b"]);
+    batched.succeed(&["resume", "a"]);
+    assert!(!batched.succeed(&["plan"]).stderr.contains("under way"));
+    batched.succeed(&["run", "--run-id", "b"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 
     let batched = Batched::new(BatchFaults::default());
-    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
-    batched.fine(&["run", "--no-cache", "--run-id", "b"]);
-    batched.fine(&["cancel", "a"]);
-    batched.fine(&["run", "--run-id", "c"]);
+    batched.succeed(&["run", "--batch", "--detach", "--run-id", "a"]);
+    batched.succeed(&["run", "--no-cache", "--run-id", "b"]);
+    batched.succeed(&["cancel", "a"]);
+    batched.succeed(&["run", "--run-id", "c"]);
 }
 
 /// TG-61: `--detach` without batches would make every call live and wait, so it is refused before any call.
 #[test]
 fn a_live_run_cannot_be_detached() {
     let batched = Batched::new(BatchFaults::default());
-    let said = batched.karat(&["run", "--detach"]);
-    assert!(said.code == 1 && said.stderr.contains("add `--batch`, or leave `--detach` out"), "{}", said.all());
+    let result = batched.karat(&["run", "--detach"]);
+    assert!(result.code == 1 && result.stderr.contains("add `--batch`, or leave `--detach` out"), "{}", result.all());
     assert_eq!(batched.provider.requests(), 0);
 }
 
@@ -236,14 +240,14 @@ fn a_live_run_cannot_be_detached() {
 #[test]
 fn batches_are_told_as_they_go_on() {
     let batched = Batched::new(BatchFaults::default());
-    let said = batched.fine(&["run", "--batch", "--run-id", "a"]);
-    let lines: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("model ")).collect();
+    let result = batched.succeed(&["run", "--batch", "--run-id", "a"]);
+    let lines: Vec<&str> = result.stderr.lines().filter(|line| line.starts_with("model ")).collect();
     let expected = [
         "model mock: batch batch_0 is submitted, 10 calls",
         "model mock: batch batch_0 (10 calls): in_progress",
         "model mock: batch batch_0 (10 calls): completed",
     ];
-    assert_eq!(lines, expected, "{}", said.all());
+    assert_eq!(lines, expected, "{}", result.all());
 }
 
 /// TG-61: calls in batches count against the budget once, at the most that they can cost, also after a resume.
@@ -255,8 +259,8 @@ fn a_budget_holds_for_batches() {
     };
     // Ten calls are reserved at $0.0041 each.
     let batched = budget("0.042");
-    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
-    batched.fine(&["resume", "a"]);
+    batched.succeed(&["run", "--batch", "--detach", "--run-id", "a"]);
+    batched.succeed(&["resume", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     let report = batched.place.report("a");
     assert!(
@@ -265,8 +269,8 @@ fn a_budget_holds_for_batches() {
         report["cost"]
     );
     let batched = budget("0.02");
-    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((said.code, batched.batches.creates()), (5, 0), "{}", said.all());
+    let result = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((result.code, batched.batches.creates()), (5, 0), "{}", result.all());
 }
 
 /// TG-60: a plan shows what goes by batches, at their price, and asks nobody.
@@ -274,12 +278,12 @@ fn a_budget_holds_for_batches() {
 fn a_plan_has_the_price_of_batches() {
     let batched = Batched::new(BatchFaults::default());
     let cost = |arguments: &[&str]| {
-        let said = batched.fine(arguments);
-        let plan: Value = serde_json::from_str(&said.stdout).unwrap();
-        (plan["cost_usd"][1].as_f64().unwrap(), said.stderr)
+        let result = batched.succeed(arguments);
+        let plan: Value = serde_json::from_str(&result.stdout).unwrap();
+        (plan["cost_usd"][1].as_f64().unwrap(), result.stderr)
     };
-    let ((live, _), (batch, said)) = (cost(&["plan", "--json"]), cost(&["plan", "--json", "--batch"]));
-    assert!(said.contains("by batches, at half the price: mock"), "{said}");
+    let ((live, _), (batch, result)) = (cost(&["plan", "--json"]), cost(&["plan", "--json", "--batch"]));
+    assert!(result.contains("by batches, at half the price: mock"), "{result}");
     assert!(live > 0.0 && (live - 2.0 * batch).abs() < 1e-6, "{live:?} {batch:?}");
     assert_eq!(batched.provider.requests(), 0);
 }
@@ -301,8 +305,8 @@ fn judges_are_a_second_round() {
     place.write("karat.yaml", &text);
     let batched = Batched { provider, batches, place };
     let mut command = batched.command(&["run", "--batch", "--run-id", "a"]);
-    let said = Said::of(command.env("OPENAI_API_KEY", "sk-0123456789abcdef").output().unwrap());
-    assert_eq!((said.code, batched.batches.sizes()), (0, vec![10, 10]), "{}", said.all());
+    let result = CommandOutput::of(command.env("OPENAI_API_KEY", "sk-0123456789abcdef").output().unwrap());
+    assert_eq!((result.code, batched.batches.sizes()), (0, vec![10, 10]), "{}", result.all());
     assert_eq!(batched.place.report("a")["totals"]["judgments"], 10);
 }
 
@@ -311,8 +315,8 @@ fn judges_are_a_second_round() {
 fn a_suite_without_a_batch_api_is_refused() {
     let change = |suite: String| suite.replace("provider: openai", "provider: openai-compatible");
     let batched = Batched::with(BatchFaults::default(), change);
-    let said = batched.karat(&["run", "--batch"]);
-    assert!(said.code == 1 && said.stderr.contains("--batch: no model here has a batch API"), "{}", said.all());
+    let result = batched.karat(&["run", "--batch"]);
+    assert!(result.code == 1 && result.stderr.contains("--batch: no model here has a batch API"), "{}", result.all());
     assert_eq!(batched.provider.requests(), 0);
 }
 
@@ -320,8 +324,8 @@ fn a_suite_without_a_batch_api_is_refused() {
 #[test]
 fn recordings_are_refused() {
     let batched = Batched::new(BatchFaults::default());
-    let said = batched.karat(&["run", "--batch", "--record", "calls.krec"]);
-    assert!(said.code == 1 && said.stderr.contains("record a run without `--batch`"), "{}", said.all());
+    let result = batched.karat(&["run", "--batch", "--record", "calls.krec"]);
+    assert!(result.code == 1 && result.stderr.contains("record a run without `--batch`"), "{}", result.all());
     assert_eq!(batched.provider.requests(), 0);
 }
 
@@ -332,8 +336,8 @@ fn latency_does_not_apply() {
         suite.replace("hit: { metric: contains }", "hit: { metric: contains }, speed: { metric: latency }")
     };
     let batched = Batched::with(BatchFaults::default(), change);
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
-    batched.fine(&["run", "--run-id", "b"]);
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
+    batched.succeed(&["run", "--run-id", "b"]);
     for run in ["a", "b"] {
         let report = batched.place.report(run);
         let cell = &report["cells"][0];
@@ -350,13 +354,13 @@ fn a_suite_may_ask_for_batches() {
         suite.replace("max_concurrency: 16", "batch: true").replace("output: 2.0 }", "output: 2.0, batch: 0.25 }")
     };
     let batched = Batched::with(BatchFaults::default(), change);
-    let said = batched.fine(&["plan"]);
-    assert!(said.stderr.contains("by batches, at 25 % of the price: mock"), "{}", said.all());
-    assert!(said.stdout.contains("model, batch"), "{}", said.all());
-    batched.fine(&["run", "--run-id", "a"]);
+    let result = batched.succeed(&["plan"]);
+    assert!(result.stderr.contains("by batches, at 25 % of the price: mock"), "{}", result.all());
+    assert!(result.stdout.contains("model, batch"), "{}", result.all());
+    batched.succeed(&["run", "--run-id", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     let quarter = batched.place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
-    batched.fine(&["run", "--run-id", "b", "--set", "run.batch=false", "--no-cache"]);
+    batched.succeed(&["run", "--run-id", "b", "--set", "run.batch=false", "--no-cache"]);
     let full = batched.place.report("b")["cost"]["actual_cost_usd"].as_f64().unwrap();
     assert!((full - 4.0 * quarter).abs() < 1e-9, "{full} {quarter}");
 }
@@ -365,8 +369,8 @@ fn a_suite_may_ask_for_batches() {
 #[test]
 fn a_full_queue_takes_halves_in_turn() {
     let batched = Batched::new(BatchFaults { queue_lines: Some(3), ..BatchFaults::default() });
-    let said = batched.fine(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!(batched.batches.sizes(), [10, 5, 3, 3, 3, 1], "{}", said.all());
+    let result = batched.succeed(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!(batched.batches.sizes(), [10, 5, 3, 3, 3, 1], "{}", result.all());
     assert_eq!(batched.batches.billed_lines(), 10);
     assert!(batched.canonical() == batched.live(|suite| suite));
 }
@@ -375,8 +379,8 @@ fn a_full_queue_takes_halves_in_turn() {
 #[test]
 fn lost_results_are_errors() {
     let batched = Batched::new(BatchFaults { lose_results: true, ..BatchFaults::default() });
-    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((said.code, batched.batches.creates()), (1, 1), "{}", said.all());
+    let result = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((result.code, batched.batches.creates()), (1, 1), "{}", result.all());
     batched.karat(&["resume", "a"]);
     assert_eq!(batched.batches.creates(), 1);
     let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
@@ -398,7 +402,7 @@ fn a_hanging_creation_is_found() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    batched.fine(&["resume", "a"]);
+    batched.succeed(&["resume", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 }
 
@@ -414,9 +418,9 @@ fn batches_go_on_after_an_interruption() {
     }
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let said = Said::of(child.wait_with_output().unwrap());
-    assert_eq!((said.code, batched.batches.cancelled_batches()), (130, 0), "{}", said.all());
-    batched.fine(&["resume", "a"]);
+    let result = CommandOutput::of(child.wait_with_output().unwrap());
+    assert_eq!((result.code, batched.batches.cancelled_batches()), (130, 0), "{}", result.all());
+    batched.succeed(&["resume", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 }
 
@@ -426,9 +430,9 @@ fn agents_are_run_live() {
     let change =
         |suite: String| suite.replace("variants: {", "variants: { loop: [ { agent: { user: \"{{ input }}\" } } ],");
     let batched = Batched::with(BatchFaults::default(), change);
-    let said = batched.fine(&["plan", "--batch"]);
-    assert!(said.stderr.contains("by batches, at half the price: mock; live: agents"), "{}", said.all());
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    let result = batched.succeed(&["plan", "--batch"]);
+    assert!(result.stderr.contains("by batches, at half the price: mock; live: agents"), "{}", result.all());
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
     let live = batched.provider.received_requests().iter().filter(|it| it.path.ends_with("/chat/completions")).count();
     assert_eq!((batched.batches.sizes(), live), (vec![10], 10));
     let cost = &batched.place.report("a")["cost"]["cost_per_variant"];
@@ -437,8 +441,8 @@ fn agents_are_run_live() {
     let only = Batched::with(BatchFaults::default(), |suite: String| {
         suite.replace("prompt: { text: \"{{ sample.question }}\" }", "agent: { user: \"{{ input }}\" }")
     });
-    let said = only.karat(&["run", "--batch"]);
-    assert!(said.code == 1 && said.stderr.contains("agents are always run live"), "{}", said.all());
+    let result = only.karat(&["run", "--batch"]);
+    assert!(result.code == 1 && result.stderr.contains("agents are always run live"), "{}", result.all());
 }
 
 /// TG-60: a server with OpenAI's protocol and without its batch API is named, with what to do.
@@ -452,11 +456,15 @@ fn a_server_without_a_batch_api_is_named() {
     let place = Place::new();
     place.write("data.jsonl", &questions(3));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.karat(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("has no batch API at") && said.stderr.contains("without `--batch`"), "{}", said.all());
-    assert!(!said.stderr.contains("resume"), "{}", said.all());
-    place.fine(&["run", "--run-id", "b"]);
+    let result = place.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(
+        result.stderr.contains("has no batch API at") && result.stderr.contains("without `--batch`"),
+        "{}",
+        result.all()
+    );
+    assert!(!result.stderr.contains("resume"), "{}", result.all());
+    place.succeed(&["run", "--run-id", "b"]);
 }
 
 /// TG-04, TG-60: a batch sends images whole; what is kept of the call holds their digests.
@@ -468,7 +476,7 @@ fn images_go_in_batches() {
     );
     let change = |suite: String| suite.replace("text: \"{{ sample.question }}\"", &content);
     let batched = Batched::with(BatchFaults::default(), change);
-    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    batched.succeed(&["run", "--batch", "--run-id", "a"]);
     assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     let uploads: String = batched
         .provider
@@ -477,6 +485,6 @@ fn images_go_in_batches() {
         .map(|request| String::from_utf8_lossy(&request.body).into_owned())
         .collect();
     assert!(uploads.contains(image));
-    let trace = batched.place.fine(&["trace", "a", "0", "--raw"]).stdout;
+    let trace = batched.place.succeed(&["trace", "a", "0", "--raw"]).stdout;
     assert!(trace.contains("blake3:") && !trace.contains(image), "{trace}");
 }

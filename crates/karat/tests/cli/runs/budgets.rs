@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// A provider, and a place with so many questions for it, whose replies have 100 tokens at the most: a call costs $0.0002 and
 /// a request's bytes.
@@ -25,8 +25,8 @@ fn bound(provider: &FakeProvider) -> f64 {
     requests.iter().map(|it| it.body.len() as f64 * 1e-6 + 100.0 * 2e-6).sum()
 }
 
-fn counted(said: &Said) -> &str {
-    said.stderr.split("fit the budget of").nth(1).unwrap_or_default()
+fn counted(result: &CommandOutput) -> &str {
+    result.stderr.split("fit the budget of").nth(1).unwrap_or_default()
 }
 
 /// BY-05: an attempt that was sent and whose cost is unknown counts as spent, and each attempt is reserved separately.
@@ -35,15 +35,15 @@ fn attempts_of_unknown_cost_count_as_spent() {
     for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
         let (provider, place) = place(behaviour.clone(), 60, "{ max_concurrency: 8, retries: 2, timeout: 1s }");
         // A part of the run that gets no reply ends after a few calls, and the next one tries again.
-        let mut said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
+        let mut result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
         for _ in 0..4 {
-            assert!([1, 5].contains(&said.code), "{behaviour:?}: {}", said.all());
+            assert!([1, 5].contains(&result.code), "{behaviour:?}: {}", result.all());
             let (asked, bound) = (provider.requests(), bound(&provider));
-            assert!(asked > 0 && bound <= 0.004, "{behaviour:?}: {asked} requests, ${bound}: {}", said.all());
-            said = place.karat(&["resume", "r"]);
+            assert!(asked > 0 && bound <= 0.004, "{behaviour:?}: {asked} requests, ${bound}: {}", result.all());
+            result = place.karat(&["resume", "r"]);
         }
         let asked = provider.requests();
-        assert_eq!((said.code, provider.requests()), (5, asked), "{behaviour:?}: {}", said.all());
+        assert_eq!((result.code, provider.requests()), (5, asked), "{behaviour:?}: {}", result.all());
     }
 }
 
@@ -53,28 +53,28 @@ fn attempts_of_unknown_cost_count_as_spent() {
 fn a_budget_does_not_approve_of_what_it_caps() {
     let (provider, place) = place(Script::echo(Echo::default()), 60, "{ budget_usd: 1000 }");
     let small = ["run", "--budget-usd", "0.001"];
-    let said = place.karat(&small);
-    assert!(said.code == 5 && said.stderr.contains("its budget of $0.001"), "{}", said.all());
-    assert!(said.stderr.contains("--yes") && provider.requests() == 0, "{}", said.all());
-    let plan = place.fine(&["plan", "--budget-usd", "0.001"]).stdout;
+    let result = place.karat(&small);
+    assert!(result.code == 5 && result.stderr.contains("its budget of $0.001"), "{}", result.all());
+    assert!(result.stderr.contains("--yes") && provider.requests() == 0, "{}", result.all());
+    let plan = place.succeed(&["plan", "--budget-usd", "0.001"]).stdout;
     assert!(plan.contains("the budget of $0.001 caps what is paid; the lower estimate is above $0.001"), "{plan}");
-    let said = place.karat(&[&small[..], &["--yes"]].concat());
-    assert!(said.code == 5 && provider.requests() > 0, "{}", said.all());
+    let result = place.karat(&[&small[..], &["--yes"]].concat());
+    assert!(result.code == 5 && provider.requests() > 0, "{}", result.all());
     // The suite's budget is far above what it costs, and so is the ceiling.
-    let plan: serde_json::Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    let plan: serde_json::Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
     assert_eq!((&plan["budget_usd"], &plan["ceiling_usd"]), (&json!(1000.0), &json!(25.0)), "{plan}");
     let text = place.text("karat.yaml");
     place.write("karat.yaml", &text.replace("input: 1.0", "input: 100000.0"));
     let asked = provider.requests();
-    let said = place.karat(&["run", "--no-cache"]);
-    assert!(said.code == 5 && said.stderr.contains("default ceiling of $25.00"), "{}", said.all());
+    let result = place.karat(&["run", "--no-cache"]);
+    assert!(result.code == 5 && result.stderr.contains("default ceiling of $25.00"), "{}", result.all());
     assert_eq!(provider.requests(), asked);
-    let plan = place.fine(&["plan", "--no-cache"]).stdout;
+    let plan = place.succeed(&["plan", "--no-cache"]).stdout;
     assert!(plan.contains("the budget of $1,000.00 caps what is paid; the lower estimate is above $25.00"), "{plan}");
     // Of an upper estimate that is far above the ceiling, the part that fits is made.
     place.write("karat.yaml", &text.replace("output: 2.0", "output: 20000.0").replace("run: { budget_usd: 1000 }", ""));
-    let said = place.karat(&["run", "--no-cache", "--limit", "20"]);
-    assert!(provider.requests() > asked, "{}", said.all());
+    let result = place.karat(&["run", "--no-cache", "--limit", "20"]);
+    assert!(provider.requests() > asked, "{}", result.all());
 }
 
 /// BY-05: a run that its budget stopped names the limit that suffices by experience, and the upper bound of what is
@@ -82,10 +82,10 @@ fn a_budget_does_not_approve_of_what_it_caps() {
 #[test]
 fn a_stopped_run_says_what_is_left_at_the_most() {
     let (provider, place) = place(Script::echo(Echo::default()), 60, "{ max_concurrency: 1 }");
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.001", "--yes"]);
-    assert_eq!(said.code, 5, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.001", "--yes"]);
+    assert_eq!(result.code, 5, "{}", result.all());
     let left = 60 - provider.requests();
-    assert!(counted(&said).contains(&format!("({left} calls at that: $")), "{}", said.all());
+    assert!(counted(&result).contains(&format!("({left} calls at that: $")), "{}", result.all());
 }
 
 /// BY-05: an answer without a reply that says what it was billed for is within the budget, too.
@@ -93,9 +93,9 @@ fn a_stopped_run_says_what_is_left_at_the_most() {
 fn billed_attempts_stay_within_the_budget() {
     let reply = r#"{"choices":[],"usage":{"prompt_tokens":90,"completion_tokens":100}}"#;
     let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 16, retries: 1 }");
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
     let billed = provider.requests() as f64 * 290e-6;
-    assert!([1, 5].contains(&said.code) && billed <= 0.006, "{billed}: {}", said.all());
+    assert!([1, 5].contains(&result.code) && billed <= 0.006, "{billed}: {}", result.all());
 }
 
 /// BY-05, CL-22: `--max-calls` bounds requests, those that are made again and those of later parts included.
@@ -106,13 +106,13 @@ fn calls_count_with_their_retries() {
         _ => Behaviour::ok("answer"),
     });
     let (provider, place) = place(script, 20, "{ max_concurrency: 4, retries: 3 }");
-    let said = place.karat(&["run", "--run-id", "r", "--max-calls", "11"]);
-    assert_eq!((said.code, provider.requests()), (5, 11), "{}", said.all());
-    assert!(said.stderr.contains(" made, 11 requests, "), "{}", said.all());
-    let said = place.karat(&["resume", "r", "--max-calls", "20"]);
-    assert_eq!((said.code, provider.requests()), (5, 20), "{}", said.all());
-    let said = place.karat(&["resume", "r", "--max-calls", "200"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--max-calls", "11"]);
+    assert_eq!((result.code, provider.requests()), (5, 11), "{}", result.all());
+    assert!(result.stderr.contains(" made, 11 requests, "), "{}", result.all());
+    let result = place.karat(&["resume", "r", "--max-calls", "20"]);
+    assert_eq!((result.code, provider.requests()), (5, 20), "{}", result.all());
+    let result = place.karat(&["resume", "r", "--max-calls", "200"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     assert_eq!(place.report("r")["totals"]["errors"], 0);
 }
 
@@ -120,12 +120,12 @@ fn calls_count_with_their_retries() {
 #[test]
 fn a_reservation_is_the_request_and_the_longest_reply() {
     let (provider, place) = place(Script::echo(Echo::default()), 1, "{ retries: 0 }");
-    place.fine(&["run"]);
+    place.succeed(&["run"]);
     let bound = bound(&provider);
     let budget = |share: f64| format!("{:.9}", bound + share);
     let too_small = place.karat(&["run", "--no-cache", "--budget-usd", &budget(-1e-9)]);
     assert_eq!(too_small.code, 5, "{}", too_small.all());
-    place.fine(&["run", "--no-cache", "--budget-usd", &budget(0.0)]);
+    place.succeed(&["run", "--no-cache", "--budget-usd", &budget(0.0)]);
 }
 
 pub fn metered(service: &FakeProvider) -> Place {
@@ -153,12 +153,12 @@ run: {{ max_concurrency: 16 }}
 fn services_stay_within_the_budget() {
     let service = FakeProvider::start(Script::always(Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#))).unwrap();
     let place = metered(&service);
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-    assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-    let said = place.karat(&["resume", "r", "--budget-usd", "0.05"]);
-    assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-    let said = place.karat(&["resume", "r", "--budget-usd", limit_named(&said)]);
-    assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!((result.code, service.requests()), (5, 5), "{}", result.all());
+    let result = place.karat(&["resume", "r", "--budget-usd", "0.05"]);
+    assert_eq!((result.code, service.requests()), (5, 5), "{}", result.all());
+    let result = place.karat(&["resume", "r", "--budget-usd", limit_named(&result)]);
+    assert_eq!((result.code, service.requests()), (0, 30), "{}", result.all());
 }
 
 /// BY-05: first answers that say no cost, or 0, do not speak for those that follow: beyond the budget goes no more than was under
@@ -175,19 +175,19 @@ fn a_first_answer_without_a_cost_does_not_open_the_budget() {
         }))
         .unwrap();
         let place = metered(&service);
-        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.20"]);
+        let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.20"]);
         if free == 30 {
-            assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+            assert_eq!((result.code, service.requests()), (0, 30), "{}", result.all());
             continue;
         }
         let paid = service.requests() - free;
-        assert!(said.code == 5 && (4..=4 + free).contains(&paid), "{paid}: {}", said.all());
+        assert!(result.code == 5 && (4..=4 + free).contains(&paid), "{paid}: {}", result.all());
     }
 }
 
 /// Returns the limit that a stopped run names to continue with.
-fn limit_named(said: &Said) -> &str {
-    said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default()
+fn limit_named(result: &CommandOutput) -> &str {
+    result.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default()
 }
 
 /// BY-05: the limit that a stopped run names suffices, also where every second call failed for nothing before and none does
@@ -201,10 +201,10 @@ fn free_failures_do_not_lower_the_named_limit() {
     }))
     .unwrap();
     let place = metered(&service);
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-    assert_eq!(said.code, 5, "{}", said.all());
-    let said = place.karat(&["resume", "r", "--budget-usd", limit_named(&said)]);
-    assert_eq!((said.code, service.requests()), (1, 30), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!(result.code, 5, "{}", result.all());
+    let result = place.karat(&["resume", "r", "--budget-usd", limit_named(&result)]);
+    assert_eq!((result.code, service.requests()), (1, 30), "{}", result.all());
 }
 
 /// BY-05: a reply without a cost counts as the highest cost before it, in all parts of the run, and is reported.
@@ -222,16 +222,16 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
         .unwrap();
         let place = metered(&service);
         for part in [["run", "--run-id"].as_slice(), &["resume"]] {
-            let said = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
-            assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-            assert!(counted(&said).contains("$0.04 more count for calls of unknown cost"), "{}", said.all());
+            let result = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
+            assert_eq!((result.code, service.requests()), (5, 5), "{}", result.all());
+            assert!(counted(&result).contains("$0.04 more count for calls of unknown cost"), "{}", result.all());
         }
         let asked = service.received_requests().last().unwrap().json()["q"].as_str().unwrap().to_owned();
         let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
-        let trace = place.fine(&["trace", "r", cell]).stdout;
+        let trace = place.succeed(&["trace", "r", cell]).stdout;
         assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
-        place.fine(&["resume", "r", "--budget-usd", "1"]);
-        place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "1"]);
+        place.succeed(&["resume", "r", "--budget-usd", "1"]);
+        place.succeed(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "1"]);
         assert_eq!(place.canonical("whole"), place.canonical("r"));
     }
 }
@@ -247,19 +247,19 @@ fn a_cost_that_nobody_can_read_stops_a_budgeted_run() {
         (service, place)
     };
     let (service, place) = answering(r#""0.01""#);
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-    assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-    assert!(said.stderr.contains("$0.05 paid"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!((result.code, service.requests()), (5, 5), "{}", result.all());
+    assert!(result.stderr.contains("$0.05 paid"), "{}", result.all());
     for usd in ["-0.01", r#""NaN""#, r#""free""#, "1e12", "[0.01]"] {
         let (service, place) = answering(usd);
-        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-        assert_eq!((said.code, service.requests()), (5, 1), "{usd}: {}", said.all());
+        let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+        assert_eq!((result.code, service.requests()), (5, 1), "{usd}: {}", result.all());
         let message = "at `$.usd`, which is not a number from 0 to 1000000, so the run's budget cannot be kept. Correct the \
                        service and continue with `karat resume r`";
-        assert!(said.stderr.contains(message), "{usd}: {}", said.all());
-        let said = place.karat(&["run", "--run-id", "free", "--no-cache"]);
-        assert_eq!((said.code, service.requests()), (0, 31), "{usd}: {}", said.all());
-        assert!(said.stderr.contains("$0 paid, and 30 calls of unknown cost"), "{usd}: {}", said.all());
+        assert!(result.stderr.contains(message), "{usd}: {}", result.all());
+        let result = place.karat(&["run", "--run-id", "free", "--no-cache"]);
+        assert_eq!((result.code, service.requests()), (0, 31), "{usd}: {}", result.all());
+        assert!(result.stderr.contains("$0 paid, and 30 calls of unknown cost"), "{usd}: {}", result.all());
         assert!(place.report("free")["cost"]["cost_per_cell"].is_null(), "{usd}");
     }
 }
@@ -276,14 +276,14 @@ fn an_answer_with_a_missing_price_is_not_free() {
     for (part, budget, requests) in
         [(["run", "--run-id"].as_slice(), "0.05", 5), (&["resume"], "0.059", 5), (&["resume"], "0.06", 6)]
     {
-        let said = place.karat(&[part, &["r", "--budget-usd", budget]].concat());
-        assert_eq!((said.code, service.requests()), (5, requests), "{}", said.all());
+        let result = place.karat(&[part, &["r", "--budget-usd", budget]].concat());
+        assert_eq!((result.code, service.requests()), (5, requests), "{}", result.all());
         let counts = format!("$0.0{requests} more count for calls of unknown cost");
-        assert!(counted(&said).contains(&counts), "{}", said.all());
+        assert!(counted(&result).contains(&counts), "{}", result.all());
     }
     let asked = service.received_requests()[0].json()["q"].as_str().unwrap().to_owned();
     let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
-    let trace = place.fine(&["trace", "r", cell]).stdout;
+    let trace = place.succeed(&["trace", "r", cell]).stdout;
     assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
 }
 
@@ -304,10 +304,10 @@ fn an_answer_that_cannot_be_used_costs_what_it_says() {
         let text = place.text("karat.yaml").replace("output: $.answer", &scored).replace("$.usd", path);
         let text = text.replace("take: { answer: $.answer }", reading);
         place.write("karat.yaml", &text);
-        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-        assert_eq!((said.code, service.requests()), (5, 5), "{reading}: {}", said.all());
+        let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+        assert_eq!((result.code, service.requests()), (5, 5), "{reading}: {}", result.all());
         let cost = place.report("r")["cost"]["actual_cost_usd"].as_f64();
-        assert_eq!(cost, Some(0.05), "{reading}: {}", said.all());
+        assert_eq!(cost, Some(0.05), "{reading}: {}", result.all());
     }
 }
 
@@ -319,8 +319,8 @@ fn free_failures_do_not_delay_other_calls() {
     let place = metered(&service);
     let text = place.text("karat.yaml").replace("retries: 0", "retries: 2");
     place.write("karat.yaml", &text);
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-    assert_eq!((said.code, service.requests()), (1, 90), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!((result.code, service.requests()), (1, 90), "{}", result.all());
     let received = service.received_requests();
     let begun = received.iter().take_while(|received| received.attempt < 2).filter(|received| received.attempt == 0);
     assert!(begun.count() > 1, "one call after the other");
@@ -337,11 +337,11 @@ fn retries_of_services_stay_within_the_budget() {
     let place = metered(&service);
     let text = place.text("karat.yaml").replace("retries: 0", "retries: 3");
     place.write("karat.yaml", &text);
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
     let answered = service.received_requests().iter().filter(|received| received.attempt > 0).count();
-    assert_eq!((said.code, answered), (5, 5), "{}", said.all());
-    let said = place.karat(&["resume", "r", "--budget-usd", "1"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!((result.code, answered), (5, 5), "{}", result.all());
+    let result = place.karat(&["resume", "r", "--budget-usd", "1"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let report = place.report("r");
     assert_eq!((&report["totals"]["errors"], &report["cost"]["actual_cost_usd"]), (&json!(0), &json!(0.3)));
 }
@@ -351,9 +351,9 @@ fn retries_of_services_stay_within_the_budget() {
 fn an_exceeded_budget_exits_with_5() {
     let service = FakeProvider::start(Script::always(Behaviour::raw(200, r#"{"answer":"x","usd":0.50}"#))).unwrap();
     let place = metered(&service);
-    let said = place.karat(&["run", "--run-id", "r", "--limit", "1", "--budget-usd", "0.10"]);
-    assert_eq!((said.code, service.requests()), (5, 1), "{}", said.all());
-    assert!(said.stderr.contains("beyond its budget of $0.10"), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r", "--limit", "1", "--budget-usd", "0.10"]);
+    assert_eq!((result.code, service.requests()), (5, 1), "{}", result.all());
+    assert!(result.stderr.contains("beyond its budget of $0.10"), "{}", result.all());
 }
 
 /// BY-05: if a provider reports more tokens than a call can have, report, warnings and trace say so, and the call costs
@@ -365,14 +365,14 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
             r#"{{"choices":[{{"message":{{"content":"answer 0"}}}}],"usage":{{"prompt_tokens":{counted},"completion_tokens":{counted}}}}}"#
         );
         let (provider, place) = place(Behaviour::raw(200, reply), 2, "{ max_concurrency: 1 }");
-        place.fine(&["run", "--run-id", "r", "--budget-usd", "1", "--no-gate"]);
+        place.succeed(&["run", "--run-id", "r", "--budget-usd", "1", "--no-gate"]);
         let report = place.report("r");
         let cost = report["cost"]["actual_cost_usd"].as_f64().unwrap();
         assert!((cost - bound(&provider)).abs() < 1e-9, "{counted}: {cost}, {}", bound(&provider));
-        let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+        let markdown = place.succeed(&["report", "r", "--format", "md", "-o", "-"]).stdout;
         assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{counted}: {markdown}");
         assert!(!markdown.contains("tokens not counted by the provider"), "{counted}: {markdown}");
-        let trace = place.fine(&["trace", "r", "0"]).stdout;
+        let trace = place.succeed(&["trace", "r", "0"]).stdout;
         assert!(trace.contains("note: the provider counted more than 100000000 tokens"), "{counted}: {trace}");
     }
 }
@@ -382,9 +382,9 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
 fn impossible_usage_without_a_reply_is_a_breach_too() {
     let reply = r#"{"choices":[],"usage":{"prompt_tokens":1e18,"completion_tokens":5}}"#;
     let (_provider, place) = place(Behaviour::raw(200, reply), 2, "{ retries: 0 }");
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "1"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+    let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "1"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    let markdown = place.succeed(&["report", "r", "--format", "md", "-o", "-"]).stdout;
     assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{markdown}");
 }
 
@@ -409,10 +409,10 @@ fn notes_of_paid_calls_outlive_an_interruption() {
         "data.jsonl",
         r#"{"id":"a","question":"q","target":"t","parts":["1","22","333","4444","55555","666666"]}"#,
     );
-    place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
-    let said = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "4", "--budget-usd", "9"]);
-    assert_eq!(said.code, 5, "{}", said.all());
-    place.fine(&["resume", "cut", "--max-calls", "100"]);
+    place.succeed(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
+    let result = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "4", "--budget-usd", "9"]);
+    assert_eq!(result.code, 5, "{}", result.all());
+    place.succeed(&["resume", "cut", "--max-calls", "100"]);
     assert_eq!(provider.requests(), 12);
     assert_eq!(place.canonical("whole"), place.canonical("cut"));
     assert!(place.canonical("cut").contains("breach"));
@@ -432,10 +432,10 @@ fn notes_of_paid_attempts_outlive_an_interruption() {
     let (provider, place) = place(script, 1, "{ retries: 1 }");
     let text = place.text("karat.yaml").replace("question }}\" }", "question }}\" }, parse: { as: json, reask: 1 }");
     place.write("karat.yaml", &text);
-    place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
-    let said = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "2", "--budget-usd", "9"]);
-    assert_eq!((said.code, provider.requests()), (5, 5), "{}", said.all());
-    place.fine(&["resume", "cut", "--max-calls", "100"]);
+    place.succeed(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
+    let result = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "2", "--budget-usd", "9"]);
+    assert_eq!((result.code, provider.requests()), (5, 5), "{}", result.all());
+    place.succeed(&["resume", "cut", "--max-calls", "100"]);
     assert_eq!(provider.requests(), 6);
     assert_eq!(place.canonical("whole"), place.canonical("cut"));
     assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
@@ -449,10 +449,10 @@ fn notes_of_paid_attempts_outlive_a_stop_between_two() {
         _ => Behaviour::ok("answer"),
     });
     let (provider, place) = place(script, 1, "{ retries: 1 }");
-    place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
-    let said = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "1", "--budget-usd", "9"]);
-    assert_eq!((said.code, provider.requests()), (5, 3), "{}", said.all());
-    place.fine(&["resume", "cut", "--max-calls", "100"]);
+    place.succeed(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
+    let result = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "1", "--budget-usd", "9"]);
+    assert_eq!((result.code, provider.requests()), (5, 3), "{}", result.all());
+    place.succeed(&["resume", "cut", "--max-calls", "100"]);
     assert_eq!(provider.requests(), 4);
     assert_eq!(place.canonical("whole"), place.canonical("cut"));
     assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
@@ -464,9 +464,9 @@ fn notes_of_paid_attempts_outlive_a_stop_between_two() {
 fn replies_without_usage_are_counted() {
     let reply = r#"{"choices":[{"message":{"content":"short"},"finish_reason":"stop"}]}"#;
     let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 1 }");
-    let said = place.fine(&["run", "--run-id", "r", "--no-gate", "--budget-usd", "0.01"]);
+    let result = place.succeed(&["run", "--run-id", "r", "--no-gate", "--budget-usd", "0.01"]);
     assert_eq!(provider.requests(), 60);
-    assert!(!said.stderr.contains("unknown cost"), "{}", said.all());
+    assert!(!result.stderr.contains("unknown cost"), "{}", result.all());
     let cost = &place.report("r")["cost"];
     let counted = cost["counted_usd"].as_f64().unwrap();
     assert!(counted > 0.0 && counted < bound(&provider) / 3.0, "{cost}");
@@ -480,8 +480,8 @@ fn tokens_beside_the_completion_count() {
     for concurrency in [1, 4] {
         let run = format!("{{ max_concurrency: {concurrency} }}");
         let (provider, place) = place(Behaviour::Usage("a word".to_owned(), Some(usage.clone())), 20, &run);
-        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "10"]);
-        assert!(said.code == 5 && provider.requests() == 5, "{}: {}", provider.requests(), said.all());
+        let result = place.karat(&["run", "--run-id", "r", "--budget-usd", "10"]);
+        assert!(result.code == 5 && provider.requests() == 5, "{}: {}", provider.requests(), result.all());
         let paid = place.report("r")["cost"]["actual_cost_usd"].clone();
         assert_eq!(paid.as_f64(), Some(2.0 * provider.requests() as f64), "{paid}");
     }
@@ -502,8 +502,8 @@ fn costs_that_a_budget_cannot_see_are_named() {
     place.write("karat.yaml", &suite(""));
     let note = "the budget does not count what step";
     for command in [["plan", "--budget-usd", "1"], ["run", "--budget-usd", "1"]] {
-        let said = place.karat(&command);
-        assert!(said.stderr.contains(note) && said.stderr.contains("`meter:`"), "{}", said.all());
+        let result = place.karat(&command);
+        assert!(result.stderr.contains(note) && result.stderr.contains("`meter:`"), "{}", result.all());
     }
     assert!(!place.karat(&["plan"]).stderr.contains(note));
     place.write("karat.yaml", &suite(", meter: { tokens: [ { model: gpt-4o, input: $.in, output: $.out } ] }"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::{Behaviour, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// Steps that variants share, a judge, judges that compare each with the other, trials.
 const SUITE: &str = r#"name: t
@@ -41,8 +41,8 @@ fn start(place: &Place, run: &str, flags: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn ended(child: Child) -> Said {
-    Said::of(child.wait_with_output().unwrap())
+fn ended(child: Child) -> CommandOutput {
+    CommandOutput::of(child.wait_with_output().unwrap())
 }
 
 fn place(suite: &str, provider: &FakeProvider, rows: usize) -> Place {
@@ -69,15 +69,19 @@ fn came(provider: &FakeProvider, requests: usize) {
 fn concurrent_runs_share_calls() {
     let alone = provider(0);
     let reference = place(SUITE, &alone, 12);
-    reference.fine(&["run", "--run-id", "a"]);
+    reference.succeed(&["run", "--run-id", "a"]);
     let provider = provider(20);
     let place = place(SUITE, &provider, 12);
     let mut runs = vec![start(&place, "a", &[]), start(&place, "b", &[])];
     came(&provider, 20);
     runs.push(start(&place, "c", &[]));
-    let said: Vec<Said> = runs.into_iter().map(ended).collect();
-    assert!(said.iter().all(|said| said.code == 0), "{:?}", said.iter().map(Said::all).collect::<Vec<_>>());
-    assert!(said[2].stderr.contains("another run is under way on this store"), "{}", said[2].all());
+    let result: Vec<CommandOutput> = runs.into_iter().map(ended).collect();
+    assert!(
+        result.iter().all(|result| result.code == 0),
+        "{:?}",
+        result.iter().map(CommandOutput::all).collect::<Vec<_>>()
+    );
+    assert!(result[2].stderr.contains("another run is under way on this store"), "{}", result[2].all());
     assert_eq!(provider.requests(), alone.requests());
     let canonical = ["a", "b", "c"].map(|run| place.canonical(run));
     assert!(canonical[0] == canonical[1] && canonical[1] == canonical[2]);
@@ -97,10 +101,10 @@ fn a_run_takes_over_the_calls_of_a_killed_one() {
     came(&provider, 60);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let said = ended(other);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = ended(other);
+    assert_eq!(result.code, 0, "{}", result.all());
     assert!((150..=150 + 2 * 16).contains(&provider.requests()), "{}", provider.requests());
-    place.fine(&["resume", "a"]);
+    place.succeed(&["resume", "a"]);
     assert!((150..=150 + 2 * 16).contains(&provider.requests()), "{}", provider.requests());
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }
@@ -116,9 +120,13 @@ fn a_run_stopped_while_waiting_makes_no_call() {
     let mut events = BufReader::new(second.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(events.any(|line| line.contains("another run is under way")));
     Command::new("kill").args(["-INT", &second.id().to_string()]).status().unwrap();
-    let said = ended(second);
-    assert!(said.code == 130 && said.stderr.contains("karat resume b"), "{}", said.all());
-    assert!(!said.stderr.contains("error"), "there is nothing to report, and nothing wrong with that: {}", said.all());
+    let result = ended(second);
+    assert!(result.code == 130 && result.stderr.contains("karat resume b"), "{}", result.all());
+    assert!(
+        !result.stderr.contains("error"),
+        "there is nothing to report, and nothing wrong with that: {}",
+        result.all()
+    );
     assert_eq!((ended(first).code, provider.requests()), (0, 4));
 }
 
@@ -128,8 +136,8 @@ fn a_run_that_cannot_see_others_warns() {
     let provider = provider(0);
     let place = place(&suite("URL"), &provider, 4);
     std::fs::create_dir_all(place.path().join(".karat/karat.db-lease.lock")).unwrap();
-    let said = place.fine(&["run", "-q"]);
-    assert!(said.stderr.contains("cannot detect other runs") && provider.requests() == 4, "{}", said.all());
+    let result = place.succeed(&["run", "-q"]);
+    assert!(result.stderr.contains("cannot detect other runs") && provider.requests() == 4, "{}", result.all());
 }
 
 /// BY-04: what one process cannot get an answer to, the other tries for itself.
@@ -155,7 +163,7 @@ fn a_run_without_a_cache_waits_for_no_other() {
     let provider = provider(20);
     let place = place(&suite("URL"), &provider, 40);
     let runs = [start(&place, "a", &["--no-cache"]), start(&place, "b", &["--no-cache"])];
-    let said = runs.map(ended);
-    assert!(said.iter().all(|said| said.code == 0 && said.stderr.is_empty()), "{}", said[0].all());
+    let result = runs.map(ended);
+    assert!(result.iter().all(|result| result.code == 0 && result.stderr.is_empty()), "{}", result[0].all());
     assert_eq!(provider.requests(), 80);
 }

@@ -32,10 +32,10 @@ fn usd(cost: &Value) -> f64 {
 #[test]
 fn a_saved_step_keeps_its_cost() {
     let (provider, place) = sharing(Script::echo(Echo::default()), "");
-    let said = place.karat(&["run", "--run-id", "r", "--max-calls", "1"]);
-    assert_eq!((said.code, provider.requests()), (5, 1), "{}", said.all());
-    place.fine(&["resume", "r", "--max-calls", "3"]);
-    place.fine(&["run", "--run-id", "whole", "--no-cache"]);
+    let result = place.karat(&["run", "--run-id", "r", "--max-calls", "1"]);
+    assert_eq!((result.code, provider.requests()), (5, 1), "{}", result.all());
+    place.succeed(&["resume", "r", "--max-calls", "3"]);
+    place.succeed(&["run", "--run-id", "whole", "--no-cache"]);
     let [resumed, whole] = ["r", "whole"].map(|run| usd(&place.report(run)["cost"]));
     assert!(provider.requests() == 6 && whole > 0.0 && (resumed - whole).abs() < 1e-12, "{resumed} of {whole}");
 }
@@ -47,9 +47,9 @@ fn a_stopped_run_has_paid_for_all_its_calls() {
     let (provider, place) = sharing(Behaviour::raw(200, reply), "");
     let row = |id: &str| format!(r#"{{"id":"{id}","question":"{id}","target":"t"}}"#);
     place.write("data.jsonl", &[row("one"), row("two")].join("\n"));
-    let said = place.karat(&["run", "--run-id", "r", "--max-calls", "4", "--max-concurrency", "1"]);
+    let result = place.karat(&["run", "--run-id", "r", "--max-calls", "4", "--max-concurrency", "1"]);
     let report = place.report("r");
-    assert_eq!((said.code, provider.requests()), (5, 4), "{}", said.all());
+    assert_eq!((result.code, provider.requests()), (5, 4), "{}", result.all());
     assert!((usd(&report["cost"]) - 4.0 * 200e-6).abs() < 1e-12, "{}", report["cost"]);
 }
 
@@ -58,9 +58,9 @@ fn a_stopped_run_has_paid_for_all_its_calls() {
 fn a_shared_failure_is_paid_once() {
     let reply = r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":50}}"#;
     let (provider, place) = sharing(Behaviour::raw(200, reply), "");
-    let said = place.karat(&["run", "--run-id", "r"]);
+    let result = place.karat(&["run", "--run-id", "r"]);
     let report = place.report("r");
-    assert_eq!(report["totals"]["errors"], 2, "{}", said.all());
+    assert_eq!(report["totals"]["errors"], 2, "{}", result.all());
     let billed = provider.requests() as f64 * 200e-6;
     assert!((usd(&report["cost"]) - billed).abs() < 1e-12, "{} of {billed}", report["cost"]);
 }
@@ -74,23 +74,23 @@ fn skipped_cells_count_their_paid_steps() {
         .unwrap()
         .replace("max_output: 100,", "max_output: 100, context_window: 300,");
     place.write("karat.yaml", &text);
-    let said = place.karat(&["run", "--run-id", "r"]);
+    let result = place.karat(&["run", "--run-id", "r"]);
     let report = place.report("r");
-    assert_eq!((&report["totals"]["skipped"], provider.requests()), (&json!(2), 1), "{}", said.all());
+    assert_eq!((&report["totals"]["skipped"], provider.requests()), (&json!(2), 1), "{}", result.all());
     assert!(usd(&report["cost"]) > 0.0, "{}", report["cost"]);
 }
 
 /// Stops a run after each number of calls and resumes it: it makes as many calls and costs as much as an uninterrupted
 /// one.
 fn costs_the_same_wherever_it_stops(provider: &FakeProvider, place: &Place) {
-    place.fine(&["run", "--run-id", "whole", "--no-cache"]);
+    place.succeed(&["run", "--run-id", "whole", "--no-cache"]);
     let (calls, whole) = (provider.requests(), usd(&place.report("whole")["cost"]));
     assert!(calls > 2 && whole > 0.0);
     for stop in 1..calls {
         let (before, run, most) = (provider.requests(), format!("after-{stop}"), stop.to_string());
-        let said = place.karat(&["run", "--run-id", &run, "--no-cache", "--max-calls", &most]);
-        assert_eq!((said.code, provider.requests() - before), (5, stop), "{}", said.all());
-        place.fine(&["resume", &run, "--max-calls", "100"]);
+        let result = place.karat(&["run", "--run-id", &run, "--no-cache", "--max-calls", &most]);
+        assert_eq!((result.code, provider.requests() - before), (5, stop), "{}", result.all());
+        place.succeed(&["resume", &run, "--max-calls", "100"]);
         let resumed = usd(&place.report(&run)["cost"]);
         assert_eq!(provider.requests() - before, calls, "after {stop} of {calls} calls");
         assert!((resumed - whole).abs() < 1e-12, "after {stop} of {calls} calls: {resumed} of {whole}");
@@ -171,14 +171,14 @@ fn retry_pays_only_what_failed() {
             "{before}variants: {{ direct: {variant} }}\njudges: [ {judge} ]\nscorers: {{ good: {scorer} }}\nrun:{after}"
         ),
     );
-    let said = place.karat(&["run", "--run-id", "r"]);
+    let result = place.karat(&["run", "--run-id", "r"]);
     let requests = provider.requests();
-    assert!(requests > 6 && said.code == 1, "{requests}: {}", said.all());
+    assert!(requests > 6 && result.code == 1, "{requests}: {}", result.all());
     BROKEN.store(false, Ordering::Relaxed);
-    let said = place.fine(&["retry", "r"]);
+    let result = place.succeed(&["retry", "r"]);
     // The part that failed, the judge's first look at what comes of it, and the piece that failed with the judge.
-    assert_eq!(provider.requests(), requests + 3, "{}", said.all());
-    place.fine(&["run", "--run-id", "whole", "--no-cache"]);
+    assert_eq!(provider.requests(), requests + 3, "{}", result.all());
+    place.succeed(&["run", "--run-id", "whole", "--no-cache"]);
     let [again, whole] = ["r", "whole"].map(|run| usd(&place.report(run)["cost"]));
     assert!(whole > 0.0 && (again - whole).abs() < 1e-12, "{again} of {whole}");
 }
@@ -219,10 +219,10 @@ fn retry_forgets_nothing_that_was_paid() {
         in_parts(&place, parts);
         assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 1);
         broken.store(false, Ordering::Relaxed);
-        let said = place.fine(&["retry", "r"]);
+        let result = place.succeed(&["retry", "r"]);
         let paid = usd(&place.report("r")["cost"]);
-        assert_eq!(provider.requests(), requests, "{}", said.all());
-        assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid}: {}", said.all());
+        assert_eq!(provider.requests(), requests, "{}", result.all());
+        assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid}: {}", result.all());
     }
 }
 
@@ -259,12 +259,12 @@ fn retry_asks_unreadable_judges_again() {
     place.karat(&["run", "--run-id", "r"]);
     assert!(place.report("r")["cells"][0]["judgments"][0]["error"].is_object());
     BROKEN.store(false, Ordering::Relaxed);
-    let said = place.fine(&["retry", "r"]);
+    let result = place.succeed(&["retry", "r"]);
     let report = place.report("r");
-    assert_eq!(report["cells"][0]["judgments"][0]["scores"]["good"]["value"], 4.0, "{}", said.all());
-    assert!(MENDED.load(Ordering::Relaxed) > 0, "{}", said.all());
+    assert_eq!(report["cells"][0]["judgments"][0]["scores"]["good"]["value"], 4.0, "{}", result.all());
+    assert!(MENDED.load(Ordering::Relaxed) > 0, "{}", result.all());
     let (paid, billed) = (usd(&report["cost"]), BILLED.load(Ordering::Relaxed));
-    assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid} of {billed} calls: {}", said.all());
+    assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid} of {billed} calls: {}", result.all());
 }
 
 /// CL-25, CL-22: a replayed run that is tried again says the prices that the recorded one does.
@@ -276,8 +276,8 @@ fn a_retried_replay_has_its_prices() {
     assert_eq!(place.karat(&["run", "--run-id", "r", "--record", "calls.jsonl"]).code, 1);
     assert_eq!(place.karat(&["run", "--run-id", "p", "--replay", "calls.jsonl"]).code, 1);
     BROKEN.store(false, Ordering::Relaxed);
-    place.fine(&["retry", "r"]);
-    place.fine(&["retry", "p"]);
+    place.succeed(&["retry", "r"]);
+    place.succeed(&["retry", "p"]);
     let [recorded, replayed] = ["r", "p"].map(|run| place.report(run)["cost"].clone());
     assert_eq!(recorded["extraction_cost_usd"], replayed["extraction_cost_usd"]);
     assert!(usd(&recorded) > 0.0 && usd(&replayed) == 0.0, "{replayed}");
@@ -301,8 +301,8 @@ fn retry_asks_services_again() {
     place.write("karat.yaml", &format!("{before}variants: {{ direct: [ {step} ] }}\nscorers:{after}"));
     assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 1);
     BROKEN.store(false, Ordering::Relaxed);
-    let said = place.karat(&["retry", "r"]);
-    assert_eq!((provider.requests(), &place.report("r")["totals"]["errors"]), (4, &0.into()), "{}", said.all());
+    let result = place.karat(&["retry", "r"]);
+    assert_eq!((provider.requests(), &place.report("r")["totals"]["errors"]), (4, &0.into()), "{}", result.all());
 }
 
 /// F64: the plan names programs as programs: they are no model, have no tokens, and are not free because they state no price.
@@ -313,7 +313,7 @@ fn programs_are_not_models_of_a_plan() {
         "karat.yaml",
         "name: x\ndataset: { rows: [{ id: a, q: hi }] }\nvariants: { say: [ { command: { run: [echo, \"{{ sample.q }}\"] }, version: v1 } ] }\n",
     );
-    let planned = place.fine(&["plan"]).stdout;
+    let planned = place.succeed(&["plan"]).stdout;
     let row = planned.lines().find(|line| line.trim_start().starts_with("programs")).unwrap();
     assert!(row.contains("step") && row.ends_with("none stated") && !planned.contains("model  "), "{planned}");
 }

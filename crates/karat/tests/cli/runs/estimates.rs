@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 use crate::runs::budgets::{metered, place};
 
 /// BY-05, CL-22: a step that reads the output of another is estimated by its own prompt, and refuses no budget that suffices.
@@ -17,7 +17,7 @@ fn later_steps_are_estimated_by_their_prompts() {
     let (before, after) = text.split_once("variants:").unwrap();
     let (_, after) = after.split_once('\n').unwrap();
     place.write("karat.yaml", &format!("{before}{variants}{after}"));
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--variants", "two", "--json"]).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--variants", "two", "--json"]).stdout).unwrap();
     let most = plan["models"][0]["input_tokens"][1].as_u64().unwrap();
     // Questions of some ten tokens, and prompts of 50 and a few.
     assert!(most < 20 * 80, "{plan}");
@@ -43,7 +43,7 @@ fn an_estimate_goes_by_what_was_paid() {
     );
     let text = suite(&provider.base_url()).replace("scorers: { hit: { metric: contains } }", &judge);
     place.write("karat.yaml", &text);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     is_expected_to_cost_the_same(&place);
 }
 
@@ -82,33 +82,37 @@ fn ten_samples_tell_what_a_run_costs() {
         &format!("judges: [ {} ]\nscorers: {{ q: {{ {rubric} }} }}", judge("judge", "judge")),
     );
     place.write("karat.yaml", &text);
-    let plan = || -> Value { serde_json::from_str(&place.fine(&["plan", "--no-cache", "--json"]).stdout).unwrap() };
+    let plan = || -> Value { serde_json::from_str(&place.succeed(&["plan", "--no-cache", "--json"]).stdout).unwrap() };
     let first = plan();
     let of_judge = first["models"].as_array().unwrap().iter().find(|it| it["judge"] == true).unwrap();
     // Each of the two calls that a card may take is sent with 4,000.
     assert_eq!(of_judge["output_tokens"][1].as_u64().unwrap() % (80 * 4_000), 0, "{first}");
     assert_eq!(first["is_guess"], true, "{first}");
-    let said = place.fine(&["plan", "--no-cache"]);
-    assert!(said.stdout.contains("a guess:") && said.stdout.contains("`karat run --limit 10`"), "{}", said.stdout);
-    place.fine(&["run", "--limit", "10", "--run-id", "ten"]);
+    let result = place.succeed(&["plan", "--no-cache"]);
+    assert!(
+        result.stdout.contains("a guess:") && result.stdout.contains("`karat run --limit 10`"),
+        "{}",
+        result.stdout
+    );
+    place.succeed(&["run", "--limit", "10", "--run-id", "ten"]);
     // A later run with another judge tells nothing of this one, and takes nothing away.
     place.write("karat.yaml", &text.replace(&judge("judge", "judge"), &judge("other", "judge")));
-    place.fine(&["run", "--limit", "3", "--run-id", "other"]);
+    place.succeed(&["run", "--limit", "3", "--run-id", "other"]);
     place.write("karat.yaml", &text);
     let second = plan();
-    place.fine(&["run", "--no-cache", "--run-id", "a", "--yes"]);
+    place.succeed(&["run", "--no-cache", "--run-id", "a", "--yes"]);
     let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
     let end = |plan: &Value, end: usize| plan["cost_usd"][end].as_f64().unwrap();
     assert!(end(&first, 0) <= paid && paid <= end(&first, 1), "{paid}: {first}");
     assert!(end(&second, 0) >= paid / 2.0 && end(&second, 1) <= paid * 2.0, "{paid}: {second}");
     assert_eq!(second["is_guess"], false, "{second}");
-    assert!(!place.fine(&["plan", "--no-cache"]).stdout.contains("a guess"));
+    assert!(!place.succeed(&["plan", "--no-cache"]).stdout.contains("a guess"));
 }
 
 /// The plan of the run `a`, made again, is expected to cost within 20 % of what that was.
 fn is_expected_to_cost_the_same(place: &Place) {
     let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--no-cache", "--json"]).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--no-cache", "--json"]).stdout).unwrap();
     for end in [0, 1] {
         let expected = plan["cost_usd"][end].as_f64().unwrap();
         assert!((0.8 * paid..=1.2 * paid).contains(&expected), "{paid}: {plan}");
@@ -127,12 +131,12 @@ fn an_estimate_goes_by_the_length_of_each_prompt() {
         format!("{{\"id\":\"long{at}\",\"question\":\"{at}{}\",\"target\":\"x\"}}\n", " long words".repeat(900))
     };
     place.write("data.jsonl", &(questions(2_000) + &(0..20).map(long).collect::<String>()));
-    place.fine(&["run", "--run-id", "a", "--yes"]);
+    place.succeed(&["run", "--run-id", "a", "--yes"]);
     is_expected_to_cost_the_same(&place);
     // The last rows alone, too: they were not estimated before, and the token count of the provider is unknown.
     let rows: Vec<String> = (0..20).map(|at| format!("long{at}")).collect();
     let arguments = ["plan", "--no-cache", "--json", "--sample", &rows.join(",")];
-    let plan: Value = serde_json::from_str(&place.fine(&arguments).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&arguments).stdout).unwrap();
     let most = plan["models"][0]["input_tokens"][1].as_u64().unwrap();
     assert!((20 * 2_200..20 * 4_400).contains(&most), "{plan}");
     assert_eq!(provider.requests(), 2_020);
@@ -161,7 +165,7 @@ fn an_estimate_of_a_chain_goes_by_its_steps() {
         "karat.yaml",
         &format!("registry: [ models.yaml ]\n{}", place.text("karat.yaml").replace(direct, chain)),
     );
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     is_expected_to_cost_the_same(&place);
 }
 
@@ -174,20 +178,23 @@ fn an_estimate_of_services_goes_by_what_they_said() {
     }))
     .unwrap();
     let place = metered(&service);
-    assert!(place.fine(&["plan"]).stdout.contains("known afterwards"));
-    assert!(place.fine(&["run", "--run-id", "a"]).stdout.contains("estimate unknown before the run"));
+    assert!(place.succeed(&["plan"]).stdout.contains("known afterwards"));
+    assert!(place.succeed(&["run", "--run-id", "a"]).stdout.contains("estimate unknown before the run"));
     assert!(place.report("a")["cost"]["estimated_cost_usd"].is_null());
     is_expected_to_cost_the_same(&place);
-    assert!(!place.fine(&["plan", "--no-cache"]).stdout.contains("known afterwards"));
+    assert!(!place.succeed(&["plan", "--no-cache"]).stdout.contains("known afterwards"));
 }
 
 /// BY-05, BY-06: what an earlier run of the plan was expected to cost lets a later one begin without a walk over its rows,
 /// where that much is allowed. A model that has nothing to do needs no key all the same.
 #[test]
 fn a_plan_whose_cost_is_known_needs_no_walk() {
+    // Rows from which a dataset is large, here.
+    const LARGE: usize = 512;
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
-    place.write("data.jsonl", &questions(4_096));
+    place.write("data.jsonl", &questions(LARGE));
+    place.write(".env", &format!("KARAT_TEST_LARGE_DATASET={LARGE}\n"));
     let text = suite("").replace("base_url: \"\", api_key_env: MOCK_KEY, ", "");
     place.write("karat.yaml", &text);
     let run = |id: &str, key: Option<&str>, more: &[&str]| {
@@ -195,33 +202,33 @@ fn a_plan_whose_cost_is_known_needs_no_walk() {
         if let Some(key) = key {
             command.env("OPENAI_API_KEY", key).env("OPENAI_BASE_URL", provider.base_url());
         }
-        Said::of(command.output().unwrap())
+        CommandOutput::of(command.output().unwrap())
     };
-    let said = run("a", Some("sk-known-cost"), &[]);
-    assert_eq!((said.code, provider.requests()), (0, 4_096), "{}", said.all());
+    let result = run("a", Some("sk-known-cost"), &[]);
+    assert_eq!((result.code, provider.requests()), (0, LARGE), "{}", result.all());
     for (id, key) in [("b", Some("sk-known-cost")), ("c", None)] {
-        let said = run(id, key, &[]);
-        assert_eq!((said.code, provider.requests()), (0, 4_096), "{}", said.all());
-        assert!(said.stdout.contains("4,096 reused"), "{}", said.all());
+        let result = run(id, key, &[]);
+        assert_eq!((result.code, provider.requests()), (0, LARGE), "{}", result.all());
+        assert!(result.stdout.contains("512 reused"), "{}", result.all());
         let estimate = |run: &str| place.report(run)["cost"]["estimated_cost_range_usd"].clone();
         assert_eq!(estimate(id), estimate("a"));
     }
     // Outputs that are there cost nothing to score.
-    place.fine(&["score", "a", "-q", "--run-id", "scored"]);
+    place.succeed(&["score", "a", "-q", "--run-id", "scored"]);
     assert_eq!(place.report("scored")["cost"]["estimated_cost_range_usd"], json!([0.0, 0.0]));
     // The default ceiling is held against what calls really took, as far as that is known.
     let dear = text.replace("budget_usd: 1000", "retries: 0").replace("input: 1.0", "input: 1000000.0");
     place.write("karat.yaml", &dear);
-    let said = run("z", Some("sk-known-cost"), &["--no-cache"]);
-    assert!(said.code == 5 && said.stderr.contains("above the default ceiling"), "{}", said.all());
-    assert_eq!(provider.requests(), 4_096);
+    let result = run("z", Some("sk-known-cost"), &["--no-cache"]);
+    assert!(result.code == 5 && result.stderr.contains("above the default ceiling"), "{}", result.all());
+    assert_eq!(provider.requests(), LARGE);
     place.write("karat.yaml", &text);
     // Where there is something to do, the key is asked for, and the bound of calls holds, before any call.
-    let said = run("d", None, &["--no-cache"]);
-    assert!(said.code == 1 && said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
+    let result = run("d", None, &["--no-cache"]);
+    assert!(result.code == 1 && result.stderr.contains("OPENAI_API_KEY"), "{}", result.all());
     let bounded = text.replace("budget_usd: 1000", "budget_usd: 1000, max_calls: 10");
     place.write("karat.yaml", &bounded);
-    let said = run("e", Some("sk-known-cost"), &["--no-cache"]);
-    assert!(said.code == 5 && said.stderr.contains("at least 4,096 calls"), "{}", said.all());
-    assert_eq!(provider.requests(), 4_096);
+    let result = run("e", Some("sk-known-cost"), &["--no-cache"]);
+    assert!(result.code == 5 && result.stderr.contains("at least 512 calls"), "{}", result.all());
+    assert_eq!(provider.requests(), LARGE);
 }

@@ -7,15 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// Runs it in a shell with a limit of what it may have.
 #[cfg(unix)]
-fn limited(place: &Place, limit: &str, arguments: &[&str]) -> Said {
+fn limited(place: &Place, limit: &str, arguments: &[&str]) -> CommandOutput {
     let karat = place.command(arguments);
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]).arg(karat.get_program()).args(arguments);
-    Said::of(shell.current_dir(place.path()).output().unwrap())
+    CommandOutput::of(shell.current_dir(place.path()).output().unwrap())
 }
 
 /// BY-04: when the disk is full the run stops, keeps its records and says how to continue; resumed, it ends with the
@@ -29,22 +29,26 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let limited = |arguments: &[&str]| limited(&place, "-f 1000", arguments);
-    let said = limited(&["run", "--run-id", "full", "-q"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("make room, then `karat resume full`"), "{}", said.all());
-    assert!(said.stderr.contains("no file larger than 500 KiB (`ulimit -f`)"), "{}", said.all());
+    let result = limited(&["run", "--run-id", "full", "-q"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stderr.contains("make room, then `karat resume full`"), "{}", result.all());
+    assert!(result.stderr.contains("no file larger than 500 KiB (`ulimit -f`)"), "{}", result.all());
     let before = provider.requests();
     assert!(before < CELLS, "the file never grew to its limit: {before} calls");
-    place.fine(&["resume", "full", "-q"]);
+    place.succeed(&["resume", "full", "-q"]);
     assert!(provider.requests() <= CELLS + 16, "{} calls", provider.requests());
     let whole = Place::new();
     whole.write("data.jsonl", &questions(CELLS));
     whole.write("karat.yaml", &suite(&provider.base_url()));
-    whole.fine(&["run", "--run-id", "whole", "-q"]);
+    whole.succeed(&["run", "--run-id", "whole", "-q"]);
     assert!(place.canonical("full") == whole.canonical("whole"), "the reports differ");
     for arguments in [&["report", "full", "-o", "out"][..], &["export", "jsonl", "full", "-o", "out/cells.jsonl"]] {
-        let said = limited(arguments);
-        assert!(said.code == 1 && said.stderr.contains("make room or name another"), "{arguments:?}: {}", said.all());
+        let result = limited(arguments);
+        assert!(
+            result.code == 1 && result.stderr.contains("make room or name another"),
+            "{arguments:?}: {}",
+            result.all()
+        );
     }
     let left: Vec<_> = std::fs::read_dir(place.path().join("out")).unwrap().flatten().map(|it| it.path()).collect();
     assert!(
@@ -73,9 +77,9 @@ fn an_interrupted_retry_continues_as_a_retry() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.karat(&["run", "--run-id", "a", "-q"]);
     BROKEN.store(false, Ordering::Relaxed);
-    let said = limited(&place, "-f 300", &["retry", "a", "-q"]);
-    assert!(said.code == 1 && said.stderr.contains("make room, then `karat retry a`"), "{}", said.all());
-    assert!(!said.stderr.contains("resume"), "{}", said.all());
+    let result = limited(&place, "-f 300", &["retry", "a", "-q"]);
+    assert!(result.code == 1 && result.stderr.contains("make room, then `karat retry a`"), "{}", result.all());
+    assert!(!result.stderr.contains("resume"), "{}", result.all());
 
     let before = provider.requests();
     assert!(before < 2 * CELLS, "the file never grew to its limit: {before} calls");
@@ -86,15 +90,15 @@ fn an_interrupted_retry_continues_as_a_retry() {
         std::thread::sleep(Duration::from_millis(5));
     }
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
-    assert_eq!(said.code, 130, "{}", said.all());
+    let result = CommandOutput::of(child.wait_with_output().unwrap());
+    assert_eq!(result.code, 130, "{}", result.all());
     assert!(
-        said.stderr.contains("continue with `karat retry a`") && !said.stderr.contains("resume"),
+        result.stderr.contains("continue with `karat retry a`") && !result.stderr.contains("resume"),
         "{}",
-        said.stderr
+        result.stderr
     );
     SLOW.store(false, Ordering::Relaxed);
-    place.fine(&["retry", "a", "-q"]);
+    place.succeed(&["retry", "a", "-q"]);
     assert_eq!(place.report("a")["totals"]["errors"], 0);
 }
 
@@ -120,13 +124,13 @@ fn retry_repeats_failed_scores() {
     assert_eq!((&report["metrics"]["far"]["n"], provider.requests()), (&json!(3), 4), "{}", report["metrics"]);
     let paid = report["cost"]["actual_cost_usd"].clone();
     BROKEN.store(false, Ordering::Relaxed);
-    place.fine(&["retry", "a"]);
+    place.succeed(&["retry", "a"]);
     let report = place.report("a");
     assert_eq!((&report["metrics"]["far"]["n"], provider.requests()), (&json!(4), 4));
     assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&json!(4), &json!(0)));
     assert_eq!(report["cost"]["actual_cost_usd"], paid);
     assert_eq!(scorer.requests(), 5, "three were scored already");
-    assert!(place.fine(&["retry", "a"]).stderr.contains("no cell of this run failed"));
+    assert!(place.succeed(&["retry", "a"]).stderr.contains("no cell of this run failed"));
 }
 
 /// CL-15: a service that scores is asked again as often as the run says.
@@ -155,9 +159,9 @@ fn calls_wait_for_file_descriptors() {
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let arguments = ["run", "--run-id", "few", "-j", "200", "--max-calls", "300", "--no-cache"];
-    let said = limited(&place, "-n 64", &arguments);
-    assert_eq!((said.code, provider.requests()), (0, CELLS), "{}", said.all());
-    assert!(said.stderr.contains("300 calls made,"), "{}", said.all());
+    let result = limited(&place, "-n 64", &arguments);
+    assert_eq!((result.code, provider.requests()), (0, CELLS), "{}", result.all());
+    assert!(result.stderr.contains("300 calls made,"), "{}", result.all());
 }
 
 /// CL-15, BY-05: models that are programs wait for file descriptors, too.
@@ -176,10 +180,10 @@ variants: { direct: [ { prompt: { text: "{{ sample.question }}" } } ] }
 scorers: { hit: { metric: contains } }
 "#,
     );
-    let said = limited(&place, "-n 64", &["run", "--run-id", "few", "-j", "60", "--max-calls", "60"]);
-    assert!(said.code == 0 && said.stderr.contains("60 calls made,"), "{}", said.all());
+    let result = limited(&place, "-n 64", &["run", "--run-id", "few", "-j", "60", "--max-calls", "60"]);
+    assert!(result.code == 0 && result.stderr.contains("60 calls made,"), "{}", result.all());
     let answered = place.report("few")["metrics"]["hit"]["n"].clone();
-    assert_eq!(answered, json!(60), "{}", said.all());
+    assert_eq!(answered, json!(60), "{}", result.all());
 }
 
 /// CL-15: `doctor` says how many calls in flight the limit on open files carries.
@@ -189,8 +193,8 @@ fn doctor_knows_the_limit_on_open_files() {
     let place = Place::new();
     for (limit, says) in [("-n 1056", "may have 1056: enough for 200 calls in flight"), ("-n 64", "raise `ulimit -Hn`")]
     {
-        let said = limited(&place, limit, &["doctor"]);
-        assert!(said.code == 0 && said.stdout.contains(says), "{}", said.all());
+        let result = limited(&place, limit, &["doctor"]);
+        assert!(result.code == 0 && result.stdout.contains(says), "{}", result.all());
     }
 }
 
@@ -207,8 +211,8 @@ fn file_descriptors_are_not_raised_for_programs() {
     );
     let limit = "limit: { metric: command, with: { run: [sh, limit.sh] } }";
     place.write("karat.yaml", &suite(&provider.base_url()).replace("hit: { metric: contains }", limit));
-    let said = limited(&place, "-S -n 100", &["run", "--run-id", "a", "-j", "200"]);
-    assert_eq!(place.report("a")["metrics"]["limit"]["value"], json!(100.0), "{}", said.all());
+    let result = limited(&place, "-S -n 100", &["run", "--run-id", "a", "-j", "200"]);
+    assert_eq!(place.report("a")["metrics"]["limit"]["value"], json!(100.0), "{}", result.all());
 }
 
 /// PE-27: a cell's time passes while its calls are made, not while they wait for a slot, a judge's reply or a pause
@@ -232,14 +236,14 @@ fn a_cells_time_passes_while_its_calls_are_made() {
     ));
     let run = "run: { max_concurrency: 1, cell_timeout: 800ms, retries: 1 }";
     place.write("karat.yaml", &format!("{}{run}\n", text.split("run:").next().unwrap()));
-    let said = place.karat(&["run", "--run-id", "r"]);
-    assert_eq!((said.code, provider.requests()), (1, 7), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r"]);
+    assert_eq!((result.code, provider.requests()), (1, 7), "{}", result.all());
     assert!(
-        said.all().contains("the cell's time was used up while this call waited for its next attempt"),
+        result.all().contains("the cell's time was used up while this call waited for its next attempt"),
         "{}",
-        said.all()
+        result.all()
     );
-    assert!(!said.all().contains("Nobody knows what calls cost"), "{}", said.all());
+    assert!(!result.all().contains("Nobody knows what calls cost"), "{}", result.all());
     assert_eq!(place.report("r")["totals"]["errors"], 1);
 }
 
@@ -260,19 +264,19 @@ fn a_cell_without_time_sends_nothing() {
             &format!("{text}variants: {{ {variants} }}\nscorers: {{ n: {{ metric: length }} }}\n{run}\n"),
         );
         let before = provider.requests();
-        let said = place.karat(&["run", "--run-id", id]);
-        (provider.requests() - before, said)
+        let result = place.karat(&["run", "--run-id", id]);
+        (provider.requests() - before, result)
     };
     let parts: Vec<String> = (0..20).map(|at| format!("part {at}")).collect();
     let rows = json!({ "id": "a", "question": "q", "target": "t", "parts": parts }).to_string() + "\n";
     let chunks = prompt("{{ chunk.text }}", ", chunk: { of: \"sample.parts\", items: 1 }, merge: { how: concat }");
-    let (requests, said) = run(&rows, &format!("v: [ {chunks} ]"), "1, cell_timeout: 1s", "chunks");
-    assert_eq!((said.code, requests), (1, 2), "{}", said.all());
-    assert!(said.stderr.contains("run chunks: 2 calls made"), "{}", said.all());
+    let (requests, result) = run(&rows, &format!("v: [ {chunks} ]"), "1, cell_timeout: 1s", "chunks");
+    assert_eq!((result.code, requests), (1, 2), "{}", result.all());
+    assert!(result.stderr.contains("run chunks: 2 calls made"), "{}", result.all());
 
     let chain = |last: &str| format!("[ {}, {} ]", prompt("first {{ sample.question }}", ""), prompt(last, ""));
     let variants = format!("v: {}, w: {}", chain("second {{ sample.question }}"), chain("third {{ sample.question }}"));
-    let (requests, said) = run(&questions(2), &variants, "8, cell_timeout: 1100ms", "shared");
-    assert_eq!((said.code, requests), (1, 6), "{}", said.all());
-    assert_eq!(place.report("shared")["totals"]["errors"], 4, "{}", said.all());
+    let (requests, result) = run(&questions(2), &variants, "8, cell_timeout: 1100ms", "shared");
+    assert_eq!((result.code, requests), (1, 6), "{}", result.all());
+    assert_eq!(place.report("shared")["totals"]["errors"], 4, "{}", result.all());
 }

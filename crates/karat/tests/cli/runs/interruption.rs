@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// CL-04: Ctrl-C says how to resume; what was paid is kept, and resume makes the rest only, where the first part would
 /// have written its report.
@@ -36,12 +36,12 @@ fn interrupted_by(signal: &str) {
         std::thread::sleep(Duration::from_millis(5));
     }
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
-    assert_eq!(said.code, 130, "{}", said.all());
-    assert!(said.stderr.contains("karat resume a"), "{}", said.stderr);
+    let result = CommandOutput::of(child.wait_with_output().unwrap());
+    assert_eq!(result.code, 130, "{}", result.all());
+    assert!(result.stderr.contains("karat resume a"), "{}", result.stderr);
     assert!(provider.requests() < 150);
     std::fs::remove_dir_all(place.path().join("reports")).unwrap();
-    place.fine(&["resume", "a"]);
+    place.succeed(&["resume", "a"]);
     assert!(place.path().join("reports/report.md").exists());
     assert_eq!((provider.requests(), provider.duplicates()), (150, 0));
 }
@@ -53,7 +53,7 @@ fn resume_requires_the_same_plan() {
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let again = place.karat(&["run", "--run-id", "a"]);
     assert_eq!(again.code, 1, "{}", again.all());
     assert!(again.stderr.contains("exists"), "{}", again.stderr);
@@ -61,6 +61,6 @@ fn resume_requires_the_same_plan() {
     let changed = place.karat(&["run", "--run-id", "a", "--resume"]);
     assert_eq!(changed.code, 1, "{}", changed.all());
     assert!(changed.stderr.contains("dataset"), "{}", changed.stderr);
-    let fresh = place.fine(&["run", "--resume"]);
+    let fresh = place.succeed(&["run", "--resume"]);
     assert!(fresh.stderr.contains("no unfinished run"), "{}", fresh.stderr);
 }

@@ -32,7 +32,7 @@ fn ran(suite: &str) -> Place {
     let place = Place::new();
     place.write("karat.yaml", suite);
     place.write("data.jsonl", DATA);
-    place.fine(&["run", "-q", "--run-id", "a", "--format", "md,html,json,csv"]);
+    place.succeed(&["run", "-q", "--run-id", "a", "--format", "md,html,json,csv"]);
     place
 }
 
@@ -54,7 +54,7 @@ fn reports_hold_inputs_and_outputs() {
     assert!(!page.contains("I was charged twice."), "a passing cell is not shown: {page}");
     let html = place.text(".karat/runs/a/report.html");
     assert!(html.contains("Refund my invoice.") && html.contains("<details"), "{html}");
-    let report = |flags: &[&str]| place.fine(&[&["report", "a", "-o", "-"], flags].concat()).stdout;
+    let report = |flags: &[&str]| place.succeed(&[&["report", "a", "-o", "-"], flags].concat()).stdout;
     let all = report(&["--outputs", "all"]);
     assert!(all.contains("I was charged twice.") && all.contains("polite by grader"), "{all}");
     assert!(!report(&["--outputs", "none"]).contains("Inputs and outputs"));
@@ -67,17 +67,17 @@ fn reports_hold_inputs_and_outputs() {
 #[test]
 fn rows_of_a_suite_have_its_columns() {
     let place = ran(SUITE);
-    let rows = place.fine(&["show", "tickets", "--format", "tsv"]).stdout;
+    let rows = place.succeed(&["show", "tickets", "--format", "tsv"]).stdout;
     let lines: Vec<&str> = rows.lines().collect();
     assert_eq!(lines[0], "sample\tsystem\ttrial\tcategory\tpolite\tverdict\tcost\trun");
     assert_eq!(lines[3], "t2\tsmall/v1\t0\t0.000\t1.000\tfail\t$0\ta", "{rows}");
     assert_eq!(lines.len(), 7, "{rows}");
     place.write("karat.yaml", &format!("{SUITE}headline: [polite]\n"));
-    place.fine(&["run", "-q", "--run-id", "b"]);
-    let json: Value = serde_json::from_str(&place.fine(&["show", "tickets", "--json"]).stdout).unwrap();
+    place.succeed(&["run", "-q", "--run-id", "b"]);
+    let json: Value = serde_json::from_str(&place.succeed(&["show", "tickets", "--json"]).stdout).unwrap();
     assert_eq!((json.as_array().unwrap().len(), &json[0]["run"]), (6, &Value::from("b")), "{json}");
     assert_eq!(json[0]["scores"].as_object().unwrap().keys().collect::<Vec<_>>(), ["polite"]);
-    let summary = place.fine(&["report", "b"]).stdout;
+    let summary = place.succeed(&["report", "b"]).stdout;
     assert!(summary.contains("polite") && !summary.contains("category  "), "{summary}");
     place.write("karat.yaml", &format!("{SUITE}headline: [polit]\n"));
     let refused = place.karat(&["validate"]);
@@ -88,7 +88,7 @@ fn rows_of_a_suite_have_its_columns() {
 #[test]
 fn a_sample_shows_all_systems() {
     let place = ran(SUITE);
-    let text = place.fine(&["show", "a", "--sample", "t2"]).stdout;
+    let text = place.succeed(&["show", "a", "--sample", "t2"]).stdout;
     let parts =
         ["sample t2", "input: Refund my invoice.", "reference: billing", "── small/v1 (cell 2, below a threshold) ──"];
     let more = ["output: question", "── small/v2 (cell 3) ──", "output: billing"];
@@ -96,15 +96,15 @@ fn a_sample_shows_all_systems() {
         parts.iter().chain(&more).map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
     assert!(places.is_sorted(), "{text}");
     assert_eq!(text.matches("reason of polite by grader: It answers the ticket.").count(), 2, "{text}");
-    assert_eq!(place.fine(&["show", "tickets", "--sample", "t2"]).stdout, text);
-    let failed = place.fine(&["show", "a", "--outputs", "failed"]).stdout;
+    assert_eq!(place.succeed(&["show", "tickets", "--sample", "t2"]).stdout, text);
+    let failed = place.succeed(&["show", "a", "--outputs", "failed"]).stdout;
     assert!(
         failed.contains("── small/v1 (cell 2, below a threshold) ──") && !failed.contains("I was charged"),
         "{failed}"
     );
     let missing = place.karat(&["show", "a", "--sample", "t9"]);
     assert!(missing.code == 1 && missing.stderr.contains("no cell of the sample `t9`"), "{}", missing.all());
-    let json: Value = serde_json::from_str(&place.fine(&["show", "a", "--sample", "t2", "--json"]).stdout).unwrap();
+    let json: Value = serde_json::from_str(&place.succeed(&["show", "a", "--sample", "t2", "--json"]).stdout).unwrap();
     assert_eq!((&json[0]["output"], &json[0]["texts"][0]["text"]), (&"question".into(), &"Refund my invoice.".into()));
 }
 
@@ -112,14 +112,14 @@ fn a_sample_shows_all_systems() {
 #[test]
 fn a_trace_is_text() {
     let place = ran(SUITE);
-    let text = place.fine(&["trace", "a", "2"]).stdout;
+    let text = place.succeed(&["trace", "a", "2"]).stdout;
     let parts =
         ["[user]\nSort: Refund my invoice.", "[reply]\nquestion", "── output ──", "── scores ──", "category 0.000"];
     let places: Vec<usize> =
         parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
     assert!(places.is_sorted(), "{text}");
     assert!(text.contains("── judgment of polite by grader ──") && !text.contains("\"messages\""), "{text}");
-    let raw = place.fine(&["trace", "a", "2", "--raw"]).stdout;
+    let raw = place.succeed(&["trace", "a", "2", "--raw"]).stdout;
     assert!(raw.contains("\"messages\":[{\"role\":\"user\""), "{raw}");
 }
 
@@ -127,10 +127,10 @@ fn a_trace_is_text() {
 #[test]
 fn a_list_shows_verdict_metric_and_cost() {
     let place = ran(SUITE);
-    let list = place.fine(&["ls"]).stdout;
+    let list = place.succeed(&["ls"]).stdout;
     let words: Vec<&str> = list.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(words[..8], ["a", "tickets", "finished", "6/6", "0", "fail", "category", "0.500"], "{list}");
-    let json: Value = serde_json::from_str(&place.fine(&["ls", "--json"]).stdout).unwrap();
+    let json: Value = serde_json::from_str(&place.succeed(&["ls", "--json"]).stdout).unwrap();
     assert_eq!((&json[0]["verdict"], &json[0]["simulated"]), (&"fail".into(), &true.into()), "{json}");
 }
 
@@ -142,7 +142,7 @@ fn long_outputs_are_whole_in_an_export() {
     let reference = &report["cells"][4]["output_ref"];
     assert!(reference["bytes"].as_u64().unwrap() > 4_000, "{reference}");
     assert!(reference["see"].as_str().unwrap().contains("karat export jsonl"), "{reference}");
-    let lines = place.fine(&["export", "jsonl", "a"]).stdout;
+    let lines = place.succeed(&["export", "jsonl", "a"]).stdout;
     let cell: Value = serde_json::from_str(lines.lines().nth(4).unwrap()).unwrap();
     assert!(cell["output"].as_str().unwrap().len() > 4_000 && cell.get("output_ref").is_none(), "{cell}");
 }
@@ -152,7 +152,7 @@ fn long_outputs_are_whole_in_an_export() {
 fn texts_of_rows_are_kept_as_requests_are() {
     for keys in ["privacy: { keep_content: false }\n", "run: { capture: responses }\n"] {
         let place = ran(&format!("{SUITE}{keys}"));
-        let page = place.fine(&["report", "a", "--outputs", "all", "-o", "-"]).stdout;
+        let page = place.succeed(&["report", "a", "--outputs", "all", "-o", "-"]).stdout;
         assert!(!page.contains("Refund my invoice."), "{page}");
         assert!(page.contains("Its input is not stored: the suite keeps no content of samples."), "{page}");
         let store = std::fs::read(place.path().join(".karat/karat.db")).unwrap();
@@ -160,7 +160,7 @@ fn texts_of_rows_are_kept_as_requests_are() {
         assert!(!holds("Refund my invoice"), "{keys}");
     }
     let place = ran(&format!("{SUITE}privacy: {{ patterns: {{ money: 'invoice' }} }}\n"));
-    let page = place.fine(&["report", "a", "--outputs", "all", "-o", "-"]).stdout;
+    let page = place.succeed(&["report", "a", "--outputs", "all", "-o", "-"]).stdout;
     assert!(page.contains("Refund my [money]."), "{page}");
 }
 
@@ -191,7 +191,7 @@ fn a_report_begins_with_the_verdict() {
 #[test]
 fn a_summary_shows_all_headline_metrics() {
     let place = ran(SUITE);
-    let summary = place.fine(&["report", "a"]).stdout;
+    let summary = place.succeed(&["report", "a"]).stdout;
     let table: Vec<&str> = summary.lines().filter(|line| line.contains("small/v") && line.contains(" to ")).collect();
     assert!(summary.contains("category") && summary.contains("polite"), "{summary}");
     assert!(table.iter().all(|line| line.chars().count() <= 80), "{summary}");
@@ -199,10 +199,10 @@ fn a_summary_shows_all_headline_metrics() {
     assert!(intervals >= 4, "{summary}");
 }
 
-/// Field test B4: one judge is no warning where the suite asks for no number of judges.
+/// Field test B4: one judge is not a warning where the suite asks for no number of judges.
 #[test]
 fn one_judge_is_enough_unless_several_are_asked_for() {
     let place = Place::new();
-    let said = place.fine(&["validate", "claims"]);
-    assert!(!said.stderr.contains("a consensus of"), "{}", said.all());
+    let result = place.succeed(&["validate", "claims"]);
+    assert!(!result.stderr.contains("a consensus of"), "{}", result.all());
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 const KEY: &str = "sk-planted-93ac1e55";
 
@@ -21,14 +21,14 @@ fn twenty(provider: &FakeProvider) -> Place {
     place
 }
 
-fn karat(place: &Place, arguments: &[&str]) -> Said {
-    place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap()
+fn karat(place: &Place, arguments: &[&str]) -> CommandOutput {
+    place.command(arguments).env("MOCK_KEY", KEY).output().map(CommandOutput::of).unwrap()
 }
 
 fn recorded(provider: &FakeProvider) -> Place {
     let place = twenty(provider);
-    let said = karat(&place, &["run", "--run-id", "live", "--trials", "2", "--record", "calls.jsonl"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = karat(&place, &["run", "--run-id", "live", "--trials", "2", "--record", "calls.jsonl"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     place
 }
 
@@ -44,7 +44,7 @@ fn a_recorded_run_is_replayed_byte_for_byte() {
     assert!(!recording.contains(KEY));
     let trace = |place: &Place, run: &str| -> serde_json::Value {
         let trace: serde_json::Value =
-            serde_json::from_str(&place.fine(&["trace", run, "q7/mock/direct/1", "--json"]).stdout).unwrap();
+            serde_json::from_str(&place.succeed(&["trace", run, "q7/mock/direct/1", "--json"]).stdout).unwrap();
         serde_json::json!([trace["calls"][0]["request"], trace["calls"][0]["response"]])
     };
 
@@ -55,8 +55,8 @@ fn a_recorded_run_is_replayed_byte_for_byte() {
     elsewhere.write("data.jsonl", &questions(20));
     elsewhere.write("karat.yaml", &suite(&base_url));
     elsewhere.write("calls.jsonl", &recording);
-    let said = elsewhere.fine(&["run", "--run-id", "again", "--trials", "2", "--replay", "calls.jsonl"]);
-    assert!(said.stderr.contains("$0 paid"), "{}", said.all());
+    let result = elsewhere.succeed(&["run", "--run-id", "again", "--trials", "2", "--replay", "calls.jsonl"]);
+    assert!(result.stderr.contains("$0 paid"), "{}", result.all());
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "nobody called");
     let without_hash = |report: &str| -> Vec<String> {
         report
@@ -76,8 +76,8 @@ fn a_miss_is_an_error() {
     let place = recorded(&provider);
     let requests = provider.requests();
     place.write("data.jsonl", &questions(21));
-    let said = place.karat(&["run", "--run-id", "more", "--replay", "calls.jsonl"]);
-    assert_eq!((said.code, provider.requests()), (1, requests), "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "more", "--replay", "calls.jsonl"]);
+    assert_eq!((result.code, provider.requests()), (1, requests), "{}", result.all());
     let report = place.report("more");
     assert_eq!(report["totals"]["errors"], 1);
     let cells = report["cells"].as_array().unwrap();
@@ -89,11 +89,11 @@ fn a_miss_is_an_error() {
         ("x\n", "is not a recording"),
     ] {
         place.write("broken.jsonl", content);
-        let said = place.karat(&["run", "--replay", "broken.jsonl"]);
-        assert!(said.code == 1 && said.stderr.contains(why), "{}", said.all());
+        let result = place.karat(&["run", "--replay", "broken.jsonl"]);
+        assert!(result.code == 1 && result.stderr.contains(why), "{}", result.all());
     }
-    let said = place.karat(&["run", "--replay", "absent.jsonl"]);
-    assert!(said.code == 1 && said.stderr.contains("absent.jsonl"), "{}", said.all());
+    let result = place.karat(&["run", "--replay", "absent.jsonl"]);
+    assert!(result.code == 1 && result.stderr.contains("absent.jsonl"), "{}", result.all());
 }
 
 /// CL-25: a stopped run continues its recording, which then holds the calls of all its parts.
@@ -101,17 +101,17 @@ fn a_miss_is_an_error() {
 fn a_resumed_run_continues_its_recording() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = twenty(&provider);
-    let said = karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
-    assert_eq!(said.code, 5, "{}", said.all());
+    let result = karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
+    assert_eq!(result.code, 5, "{}", result.all());
     // As a kill leaves it: the last line was cut off.
     let recording = place.path().join("calls.jsonl");
     let begun = std::fs::read_to_string(&recording).unwrap();
     std::fs::write(&recording, format!("{begun}{{\"key\":")).unwrap();
-    let said = karat(&place, &["resume", "live", "--max-calls", "20"]);
-    assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
+    let result = karat(&place, &["resume", "live", "--max-calls", "20"]);
+    assert_eq!((result.code, provider.requests()), (0, 20), "{}", result.all());
     assert_eq!(std::fs::read_to_string(&recording).unwrap().lines().count(), 1 + 20);
     drop(provider);
-    place.fine(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
+    place.succeed(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
     assert_eq!(place.report("again")["totals"]["errors"], 0);
 }
 
@@ -128,17 +128,17 @@ fn a_recording_is_lost_to_no_other_run() {
         (&["run", "--record", "data.jsonl"], 1, "is not a recording"),
         (&["run", "--record", "karat.yaml"], 1, "is not a recording"),
     ] {
-        let said = karat(&place, arguments);
-        assert!(said.code == code && said.stderr.contains(why), "{}", said.all());
+        let result = karat(&place, arguments);
+        assert!(result.code == code && result.stderr.contains(why), "{}", result.all());
         assert_eq!(place.text("calls.jsonl"), recording);
     }
     assert_eq!(place.text("data.jsonl"), questions(20));
     assert_eq!(place.text("karat.yaml"), suite(&provider.base_url()));
-    let said = karat(&place, &["run", "--run-id", "part", "--max-calls", "8", "--record", "calls.jsonl"]);
-    assert!(said.code == 5 && said.stderr.contains("calls.jsonl.part.part"), "{}", said.all());
+    let result = karat(&place, &["run", "--run-id", "part", "--max-calls", "8", "--record", "calls.jsonl"]);
+    assert!(result.code == 5 && result.stderr.contains("calls.jsonl.part.part"), "{}", result.all());
     assert_eq!(place.text("calls.jsonl"), recording);
-    let said = karat(&place, &["resume", "part", "--max-calls", "20"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = karat(&place, &["resume", "part", "--max-calls", "20"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     assert_eq!(place.text("calls.jsonl").lines().count(), 1 + 20);
     assert!(!place.path().join("calls.jsonl.part.part").exists());
 }
@@ -150,11 +150,11 @@ fn a_moved_recording_is_asked_for() {
     let place = twenty(&provider);
     karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
     std::fs::rename(place.path().join("calls.jsonl"), place.path().join("moved.jsonl")).unwrap();
-    let said = karat(&place, &["resume", "live", "--max-calls", "20"]);
-    assert!(said.code == 1 && said.stderr.contains("calls.jsonl is gone"), "{}", said.all());
+    let result = karat(&place, &["resume", "live", "--max-calls", "20"]);
+    assert!(result.code == 1 && result.stderr.contains("calls.jsonl is gone"), "{}", result.all());
     assert_eq!(provider.requests(), 8);
-    let said = karat(&place, &["resume", "live", "--max-calls", "20", "--record", "moved.jsonl"]);
-    assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
+    let result = karat(&place, &["resume", "live", "--max-calls", "20", "--record", "moved.jsonl"]);
+    assert_eq!((result.code, provider.requests()), (0, 20), "{}", result.all());
     assert_eq!(place.text("moved.jsonl").lines().count(), 1 + 20);
 }
 
@@ -165,18 +165,18 @@ fn incomplete_recordings_are_reported() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = recorded(&provider);
     place.write("calls.jsonl.nightly.part", "{\"schema\":\"karat.recording/1\"}\n");
-    let said = karat(&place, &["run", "--run-id", "nightly", "--no-cache", "--record", "calls.jsonl"]);
+    let result = karat(&place, &["run", "--run-id", "nightly", "--no-cache", "--record", "calls.jsonl"]);
     assert!(
-        said.code == 1 && said.stderr.contains("calls.jsonl.nightly.part belongs to the unfinished run"),
+        result.code == 1 && result.stderr.contains("calls.jsonl.nightly.part belongs to the unfinished run"),
         "{}",
-        said.all()
+        result.all()
     );
-    assert!(said.stderr.contains("move") && !said.stderr.contains("File exists"), "{}", said.all());
+    assert!(result.stderr.contains("move") && !result.stderr.contains("File exists"), "{}", result.all());
 
-    let said = karat(&place, &["run", "--run-id", "late", "--no-cache", "--max-calls", "8"]);
-    assert_eq!(said.code, 5, "{}", said.all());
-    let said = karat(&place, &["resume", "late", "--max-calls", "20", "--record", "late.jsonl"]);
-    assert!(said.code == 0 && said.stderr.contains("from now on"), "{}", said.all());
+    let result = karat(&place, &["run", "--run-id", "late", "--no-cache", "--max-calls", "8"]);
+    assert_eq!(result.code, 5, "{}", result.all());
+    let result = karat(&place, &["resume", "late", "--max-calls", "20", "--record", "late.jsonl"]);
+    assert!(result.code == 0 && result.stderr.contains("from now on"), "{}", result.all());
     assert_eq!(place.text("late.jsonl").lines().count(), 1 + 12);
 }
 
@@ -212,7 +212,7 @@ fn judging(milliseconds: u64) -> Script {
 
 /// Replays the recording and finds every call in it.
 fn is_whole(place: &Place, run: &str) {
-    place.fine(&["run", "--run-id", run, "--replay", "calls.jsonl"]);
+    place.succeed(&["run", "--run-id", run, "--replay", "calls.jsonl"]);
     let totals = place.report(run)["totals"].clone();
     assert_eq!((&totals["errors"], &totals["unscored"]), (&0.into(), &0.into()), "{totals}");
 }
@@ -233,11 +233,11 @@ fn a_resumed_recording_takes_nothing_from_a_run_in_between() {
         child.wait().unwrap();
         let before = provider.requests();
         assert!((50..115).contains(&before), "{before}");
-        place.fine(others);
+        place.succeed(others);
         let between = provider.requests();
-        let said = place.fine(&["resume", "r"]);
+        let result = place.succeed(&["resume", "r"]);
         let own = before + provider.requests() - between;
-        assert!((120..=124).contains(&own), "{own} calls, {before} of them before the kill: {}", said.all());
+        assert!((120..=124).contains(&own), "{own} calls, {before} of them before the kill: {}", result.all());
         assert!((121..=125).contains(&place.text("calls.jsonl").lines().count()));
         is_whole(&place, "again");
     }
@@ -254,8 +254,8 @@ fn recordings_at_once_take_nothing_from_each_other() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     for process in runs.map(start) {
-        let said = Said::of(process.wait_with_output().unwrap());
-        assert_eq!(said.code, 0, "{}", said.all());
+        let result = CommandOutput::of(process.wait_with_output().unwrap());
+        assert_eq!(result.code, 0, "{}", result.all());
     }
     assert_eq!((provider.requests(), place.text("calls.jsonl").lines().count()), (2 * 240, 1 + 240));
     assert_eq!([place.report("a")["totals"]["cached"].clone(), place.report("b")["totals"]["cached"].clone()], [0, 0]);
@@ -273,12 +273,12 @@ fn a_retried_recording_takes_nothing_from_another_run() {
     }))
     .unwrap();
     let place = twenty(&provider);
-    let said = place.karat(&["run", "--run-id", "r", "--record", "calls.jsonl", "--retries", "0"]);
+    let result = place.karat(&["run", "--run-id", "r", "--record", "calls.jsonl", "--retries", "0"]);
     let failed = provider.requests();
-    assert!(said.code == 1 && failed >= 4, "{failed}: {}", said.all());
+    assert!(result.code == 1 && failed >= 4, "{failed}: {}", result.all());
     is_down.store(false, Ordering::Relaxed);
-    place.fine(&["run", "--run-id", "other"]);
-    place.fine(&["retry", "r"]);
+    place.succeed(&["run", "--run-id", "other"]);
+    place.succeed(&["retry", "r"]);
     assert_eq!(provider.requests(), failed + 40);
     is_whole(&place, "again");
 }

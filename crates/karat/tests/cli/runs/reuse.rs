@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 const SUITE: &str = r#"name: t
 params: { tone: calm }
@@ -26,12 +26,12 @@ fn place() -> Place {
     let place = Place::new();
     place.write("karat.yaml", SUITE);
     place.write("d.jsonl", &rows(|_| ""));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     place
 }
 
 fn plan(place: &Place) -> Value {
-    serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap()
+    serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap()
 }
 
 /// Cells to make and judgments to make, by reason.
@@ -79,43 +79,43 @@ fn a_change_without_a_new_version_warns() {
         .replace("{ id: edit, prompt", "{ id: edit, version: e1, prompt")
         .replace("{ id: r, ask", "{ id: r, version: r1, ask");
     place.write("karat.yaml", &versioned);
-    let first = place.fine(&["run", "--run-id", "a"]);
+    let first = place.succeed(&["run", "--run-id", "a"]);
     let unversioned = "these steps count as `unknown-v0`: `direct.0`, `two.0`";
     assert!(first.stderr.contains(unversioned) && !first.stderr.contains("same version"), "{}", first.all());
-    let said = |suite: &str| {
+    let result = |suite: &str| {
         place.write("karat.yaml", suite);
-        place.fine(&["plan"]).stderr
+        place.succeed(&["plan"]).stderr
     };
-    assert!(!said(&versioned).contains("same version"));
+    assert!(!result(&versioned).contains("same version"));
     let edited = versioned.replace("Edit {{", "Do edit {{");
-    let warned = said(&edited);
+    let warned = result(&edited);
     let change = "the prompt of step `two.edit` changed under the same version `e1`: it was ";
     assert!(warned.contains(change) && warned.contains(" in run a and is "), "{warned}");
-    assert!(!said(&edited.replace("e1", "e2")).contains("same version"));
-    let asked = said(&versioned.replace("Is it good?", "Is it any good?"));
+    assert!(!result(&edited.replace("e1", "e2")).contains("same version"));
+    let asked = result(&versioned.replace("Is it good?", "Is it any good?"));
     assert!(asked.contains("the rubric of `q` changed under the same version `r1`"), "{asked}");
     let found = versioned.replace("ask: Is it", "diagnostics: { flaws: { each: text } }, version: r2, ask: Is it");
     let found = found.replacen("version: r1, ", "", 1);
-    let dropped = said(&found);
+    let dropped = result(&found);
     assert!(dropped.contains("judgments of `q` up to run a have diagnostics of an older schema"), "{dropped}");
     assert!(!dropped.contains("same version"), "{dropped}");
     assert_eq!(reasons(&place), (serde_json::json!({}), serde_json::json!({"rubric's version changed": 6})));
     place.write("karat.yaml", SUITE);
-    assert!(!place.fine(&["plan"]).stderr.contains("unknown-v0"), "a suite without versions goes by content");
+    assert!(!place.succeed(&["plan"]).stderr.contains("unknown-v0"), "a suite without versions goes by content");
 }
 
 /// BY-06: `why` shows one cell with what was and what is.
 #[test]
 fn why_shows_both_sides() {
     let place = place();
-    let said = place.fine(&["why", "s1/m/direct"]);
-    assert!(said.stdout.contains("output: cached, from run a"), "{}", said.all());
+    let result = place.succeed(&["why", "s1/m/direct"]);
+    assert!(result.stdout.contains("output: cached, from run a"), "{}", result.all());
     place.write("karat.yaml", &SUITE.replace("Say {{ sample.q }}", "Say\\n{{ sample.q }}\\nnow"));
-    let said = place.fine(&["why", "s1/m/two"]);
-    assert!(said.stdout.contains("stale: changed since run a: prompt"), "{}", said.all());
-    assert!(said.stdout.contains("prompt of step") && said.stdout.contains("now"), "{}", said.all());
-    let said = place.karat(&["why", "s9/m/two"]);
-    assert!(said.code == 1 && said.stderr.contains("no cell `s9/m/two`"), "{}", said.all());
+    let result = place.succeed(&["why", "s1/m/two"]);
+    assert!(result.stdout.contains("stale: changed since run a: prompt"), "{}", result.all());
+    assert!(result.stdout.contains("prompt of step") && result.stdout.contains("now"), "{}", result.all());
+    let result = place.karat(&["why", "s9/m/two"]);
+    assert!(result.code == 1 && result.stderr.contains("no cell `s9/m/two`"), "{}", result.all());
 }
 
 /// Results that a run made itself, for another cell or before it was stopped, do not count as reused.
@@ -130,10 +130,10 @@ fn a_runs_own_results_are_not_reused() {
             report["cells"].as_array().unwrap().iter().flat_map(|cell| cell["judgments"].as_array().unwrap());
         (report["totals"]["cached"].clone(), judgments.filter(|judgment| judgment["fresh"] == false).count())
     };
-    place.fine(&["run", "--run-id", "b", "--no-cache"]);
+    place.succeed(&["run", "--run-id", "b", "--no-cache"]);
     assert_eq!(reused("b"), (0.into(), 0));
     assert_eq!(place.karat(&["run", "--run-id", "c", "--no-cache", "--max-calls", "5"]).code, 5);
-    place.fine(&["resume", "c", "--max-calls", "1000"]);
+    place.succeed(&["resume", "c", "--max-calls", "1000"]);
     assert_eq!(reused("c"), (0.into(), 0));
 }
 
@@ -142,18 +142,20 @@ fn a_runs_own_results_are_not_reused() {
 fn reuse_is_a_policy() {
     let place = place();
     let cached = |run: &str| place.report(run)["totals"]["cached"].clone();
-    place.fine(&["run", "--run-id", "b", "--no-cache"]);
+    place.succeed(&["run", "--run-id", "b", "--no-cache"]);
     assert_eq!(cached("b"), 0);
-    place.fine(&["run", "--run-id", "c"]);
+    place.succeed(&["run", "--run-id", "c"]);
     assert_eq!(cached("c"), 6);
-    let why: Value = serde_json::from_str(&place.fine(&["why", "s0/m/two", "--json"]).stdout).unwrap();
+    let why: Value = serde_json::from_str(&place.succeed(&["why", "s0/m/two", "--json"]).stdout).unwrap();
     assert_eq!((&why["standing"], &why["run"]), (&"reused".into(), &"b".into()));
-    assert!(place.fine(&["report", "c", "--format", "md", "-o", "-"]).stdout.contains("the oldest less than a minute"));
+    assert!(
+        place.succeed(&["report", "c", "--format", "md", "-o", "-"]).stdout.contains("the oldest less than a minute")
+    );
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: {{ max_age: 1ms }} }}\n"));
-    place.fine(&["run", "--run-id", "d"]);
+    place.succeed(&["run", "--run-id", "d"]);
     assert_eq!(cached("d"), 0);
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: {{ max_age: 1d }} }}\n"));
-    place.fine(&["run", "--run-id", "e"]);
+    place.succeed(&["run", "--run-id", "e"]);
     assert_eq!(cached("e"), 6);
 }
 
@@ -162,16 +164,16 @@ fn reuse_is_a_policy() {
 fn why_names_a_disabled_cache() {
     let place = place();
     let counted = |arguments: &[&str]| -> Value {
-        let plan: Value = serde_json::from_str(&place.fine(arguments).stdout).unwrap();
+        let plan: Value = serde_json::from_str(&place.succeed(arguments).stdout).unwrap();
         plan["reasons"].clone()
     };
     let reasons = counted(&["plan", "--no-cache", "--json"]).to_string();
     assert!(reasons.contains("cache off") && !reasons.contains("too old"), "{reasons}");
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: off }}\n"));
-    let why = place.fine(&["why", "s0/m/two"]).stdout;
+    let why = place.succeed(&["why", "s0/m/two"]).stdout;
     assert!(why.contains("is not reused, because the cache is off"), "{why}");
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: {{ max_age: 1ms }} }}\n"));
-    let why = place.fine(&["why", "s0/m/two"]).stdout;
+    let why = place.succeed(&["why", "s0/m/two"]).stdout;
     assert!(why.contains("older than `run.cache` allows"), "{why}");
 }
 
@@ -182,9 +184,9 @@ fn trials_never_share() {
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--trials", "3"]);
+    place.succeed(&["run", "--trials", "3"]);
     assert_eq!(provider.requests(), 15);
-    place.fine(&["run", "--trials", "3"]);
+    place.succeed(&["run", "--trials", "3"]);
     assert_eq!(provider.requests(), 15);
 }
 
@@ -202,8 +204,8 @@ fn two_processes_share_a_store() {
     };
     let (one, other) = (start("one"), start("other"));
     for process in [one, other] {
-        let said = Said::of(process.wait_with_output().unwrap());
-        assert_eq!(said.code, 0, "{}", said.all());
+        let result = CommandOutput::of(process.wait_with_output().unwrap());
+        assert_eq!(result.code, 0, "{}", result.all());
     }
     assert_eq!(place.canonical("one"), place.canonical("other"));
     assert!((300..=600).contains(&provider.requests()), "{}", provider.requests());

@@ -26,7 +26,7 @@ fn a_slow_model_does_not_delay_a_fast_one() {
     };
     let fast = FakeProvider::start_on(0, script, RequestLog::Counts).unwrap();
     let place = two_models(&slow, &fast, 4);
-    place.fine(&["run", "-q", "--run-id", "a"]);
+    place.succeed(&["run", "-q", "--run-id", "a"]);
     assert_eq!((slow.requests(), fast.requests()), (CELLS, CELLS));
     let before = slow_calls.load(Ordering::Relaxed);
     assert!(before < CELLS * 3 / 4, "{before} calls of the slow model before the last of the fast one");
@@ -55,7 +55,7 @@ fn a_slow_model_does_not_take_all_slots_at_the_start() {
         })
     };
     let fast = FakeProvider::start_on(0, script, RequestLog::Counts).unwrap();
-    two_models(&slow, &fast, 16).fine(&["run", "-q"]);
+    two_models(&slow, &fast, 16).succeed(&["run", "-q"]);
     assert_eq!((slow.requests(), fast.requests()), (CELLS, CELLS));
     let halfway = halfway.load(Ordering::Relaxed);
     assert!((1..=12).contains(&halfway), "{halfway} calls of the slow model before the fast one was half done");
@@ -106,7 +106,7 @@ run: {{ max_concurrency: {SLOTS} }}
             service.base_url().replace("/v1", "/search"),
         ),
     );
-    place.fine(&["run", "-q"]);
+    place.succeed(&["run", "-q"]);
     assert_eq!(service.requests(), ROWS);
     // A share is eight: as many in flight, as many ready, and as many that are on their way to the line.
     let made = made.load(Ordering::Relaxed);

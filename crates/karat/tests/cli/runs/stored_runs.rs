@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// CL-23: a dry run changes nothing; what another run uses stays, and is made again when that one is invalidated, too.
 #[test]
@@ -15,21 +15,21 @@ fn results_go_with_the_last_run_that_uses_them() {
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
-    let dry = place.fine(&["invalidate", "a", "--cell", "q3/mock/direct", "--dry-run"]).stdout;
+    place.succeed(&["run", "--run-id", "a"]);
+    let dry = place.succeed(&["invalidate", "a", "--cell", "q3/mock/direct", "--dry-run"]).stdout;
     assert!(dry.contains("1 output and 0 judgments would be invalidated") && dry.contains("q3/mock/direct/0"), "{dry}");
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), 5);
-    let kept = place.fine(&["run", "--invalidate-run", "a"]).stdout;
+    let kept = place.succeed(&["run", "--invalidate-run", "a"]).stdout;
     assert!(kept.contains("0 outputs") && kept.contains("kept, because other results use them: 5 outputs"), "{kept}");
-    let last = place.fine(&["invalidate", "b"]).stdout;
+    let last = place.succeed(&["invalidate", "b"]).stdout;
     assert!(last.contains("5 outputs and 0 judgments invalidated"), "{last}");
-    assert!(place.fine(&["invalidate", "b"]).stdout.contains("none of these results is cached"));
-    place.fine(&["run", "--run-id", "c"]);
+    assert!(place.succeed(&["invalidate", "b"]).stdout.contains("none of these results is cached"));
+    place.succeed(&["run", "--run-id", "c"]);
     assert_eq!(provider.requests(), 10);
     place.write("data.jsonl", &questions(30));
-    place.fine(&["run", "--run-id", "many"]);
-    let many = place.fine(&["invalidate", "many"]).stdout;
+    place.succeed(&["run", "--run-id", "many"]);
+    let many = place.succeed(&["invalidate", "many"]).stdout;
     assert!(many.contains("\n  and 5 more\nkept") && many.contains("cell 24") && !many.contains("cell 25"), "{many}");
     let refused = place.karat(&["invalidate", "../../etc"]);
     assert!(refused.code == 1 && refused.stderr.contains("../../etc"), "{}", refused.all());
@@ -44,14 +44,14 @@ fn a_result_that_was_reused_can_be_withdrawn() {
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "bad"]);
-    place.fine(&["run", "--run-id", "later"]);
-    let said = place.fine(&["invalidate", "bad", "--dry-run"]);
-    assert!(said.stderr.contains("--force") && said.stdout.contains("(run later)"), "{}", said.all());
-    let forced = place.fine(&["invalidate", "bad", "--force"]);
+    place.succeed(&["run", "--run-id", "bad"]);
+    place.succeed(&["run", "--run-id", "later"]);
+    let result = place.succeed(&["invalidate", "bad", "--dry-run"]);
+    assert!(result.stderr.contains("--force") && result.stdout.contains("(run later)"), "{}", result.all());
+    let forced = place.succeed(&["invalidate", "bad", "--force"]);
     assert!(forced.stdout.contains("5 outputs and 0 judgments invalidated"), "{}", forced.all());
     assert!(forced.stdout.contains("(run later)") && !forced.stdout.contains("kept, because"), "{}", forced.all());
-    place.fine(&["run", "--run-id", "new"]);
+    place.succeed(&["run", "--run-id", "new"]);
     assert_eq!(provider.requests(), 10);
 }
 
@@ -68,11 +68,11 @@ fn failed_cells_have_nothing_to_invalidate() {
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = ["q0,q1", "q2,q3", "q3,q4"].map(|samples| {
+    let result = ["q0,q1", "q2,q3", "q3,q4"].map(|samples| {
         place.karat(&["run", "--run-id", samples.replace(',', "-").as_str(), "--sample", samples]);
-        place.fine(&["invalidate", &samples.replace(',', "-")]).stdout
+        place.succeed(&["invalidate", &samples.replace(',', "-")]).stdout
     });
-    insta::assert_snapshot!(said.concat());
+    insta::assert_snapshot!(result.concat());
 }
 
 /// CL-23: after the invalidation of a run the next one generates everything again, and the report of the first is kept.
@@ -84,21 +84,21 @@ fn an_invalidated_run_is_generated_again() {
     let noise: String = (1..8_000_u64).map(|i| format!("{:x}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     place.write("data.jsonl", &questions(5).replace("Question", &format!("{noise} Question")));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let before = place.canonical("a");
-    assert!(place.fine(&["invalidate", "a"]).stdout.contains("5 outputs and 0 judgments invalidated"));
-    let why = place.fine(&["why", "q1/mock/direct"]).stdout;
+    assert!(place.succeed(&["invalidate", "a"]).stdout.contains("5 outputs and 0 judgments invalidated"));
+    let why = place.succeed(&["why", "q1/mock/direct"]).stdout;
     assert!(why.contains("invalidated or pruned"), "{why}");
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!((provider.requests(), place.canonical("a")), (10, before));
-    assert!(place.fine(&["cache", "ls"]).stdout.contains('b'));
-    assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results invalidated"));
-    assert_eq!(place.fine(&["cache", "ls", "--json"]).stdout.trim(), "[]");
+    assert!(place.succeed(&["cache", "ls"]).stdout.contains('b'));
+    assert!(place.succeed(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results invalidated"));
+    assert_eq!(place.succeed(&["cache", "ls", "--json"]).stdout.trim(), "[]");
     let (before, report) = (size_of_store(&place), place.canonical("b"));
-    let said = place.fine(&["cache", "prune", "--older-than", "1ms", "--traces"]).stdout;
-    assert!(said.contains("of requests and responses removed") && size_of_store(&place) < before, "{said}");
+    let result = place.succeed(&["cache", "prune", "--older-than", "1ms", "--traces"]).stdout;
+    assert!(result.contains("of requests and responses removed") && size_of_store(&place) < before, "{result}");
     assert_eq!(place.canonical("b"), report);
-    assert!(!place.fine(&["trace", "b", "q1/mock/direct"]).stdout.contains("Question 1"));
+    assert!(!place.succeed(&["trace", "b", "q1/mock/direct"]).stdout.contains("Question 1"));
 }
 
 fn size_of_store(place: &Place) -> u64 {
@@ -127,13 +127,13 @@ fn retry_runs_failed_cells_only() {
     assert!(place.karat(&["resume", "a"]).stderr.contains("nothing to resume"));
     assert_eq!((provider.requests(), place.report("a")["totals"]["errors"].clone()), (5, 1.into()));
     BROKEN.store(false, Ordering::Relaxed);
-    let said = place.fine(&["retry", "a", "--verbose"]);
-    assert!(said.stderr.contains("[5/5] ") && !said.stderr.contains("[6/5] "), "{}", said.all());
+    let result = place.succeed(&["retry", "a", "--verbose"]);
+    assert!(result.stderr.contains("[5/5] ") && !result.stderr.contains("[6/5] "), "{}", result.all());
     let report = place.report("a");
     assert_eq!((provider.requests(), &report["totals"]["errors"]), (6, &0.into()));
     assert_eq!(errors(), 0, "the report is written where it was to be when the run began");
     assert_eq!((&report["totals"]["cells"], &report["metrics"]["hit"]["value"]), (&5.into(), &1.0.into()));
-    assert!(place.fine(&["retry", "a"]).stderr.contains("no cell of this run failed"));
+    assert!(place.succeed(&["retry", "a"]).stderr.contains("no cell of this run failed"));
 }
 
 /// PE-05, PE-19: `score` makes no output, uses today's scorers and keeps those that the suite has lost; its run can be
@@ -145,24 +145,24 @@ fn stored_outputs_are_scored_again() {
     place.write("data.jsonl", &questions(5));
     let first = suite(&provider.base_url());
     place.write("karat.yaml", &first);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let now = first.replace("hit: { metric: contains }", "same: { metric: exact }").replace("sample.question", "input");
     place.write("karat.yaml", &now);
-    let said = place.fine(&["score", "a", "--run-id", "again"]);
-    assert!(said.stderr.contains("no longer has `hit`"), "{}", said.all());
+    let result = place.succeed(&["score", "a", "--run-id", "again"]);
+    assert!(result.stderr.contains("no longer has `hit`"), "{}", result.all());
     assert_eq!(provider.requests(), 5);
     let report = place.report("again");
     let value = |name: &str| -> Value { report["metrics"][name]["value"].clone() };
     assert_eq!((value("hit"), value("same").as_f64().is_some()), (1.0.into(), true));
     assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&5.into(), &5.into()));
-    assert!(place.fine(&["resume", "again"]).stderr.contains("finished"));
+    assert!(place.succeed(&["resume", "again"]).stderr.contains("finished"));
 }
 
 /// CL-23, BY-04: reports into one folder at once come one after the other: none fails, and files and manifest are whole.
 #[test]
 fn reports_into_one_folder_wait_for_each_other() {
     let place = Place::new();
-    place.fine(&["run", "faq", "--run-id", "a"]);
+    place.succeed(&["run", "faq", "--run-id", "a"]);
     let at_once = |flags: &[&str], folder: &str, manifest: &str| {
         let forms = ["report", "a", "--format", "md,json,html,junit,csv", "-o", folder];
         let begin = |_| {
@@ -171,8 +171,8 @@ fn reports_into_one_folder_wait_for_each_other() {
         };
         let begun: Vec<_> = (0..8).map(begin).collect();
         for child in begun {
-            let said = Said::of(child.wait_with_output().unwrap());
-            assert_eq!(said.code, 0, "{}", said.all());
+            let result = CommandOutput::of(child.wait_with_output().unwrap());
+            assert_eq!(result.code, 0, "{}", result.all());
         }
         let manifest: Value = serde_json::from_str(&place.text(&format!("{folder}/{manifest}"))).unwrap();
         let files = manifest["files"].as_array().unwrap();
@@ -195,7 +195,7 @@ fn reports_into_one_folder_wait_for_each_other() {
 fn every_form_is_written() {
     let place = Place::new();
     let forms = "md,json,html,junit,cells,csv";
-    place.fine(&["run", "faq", "--run-id", "a", "-o", "out", "--format", forms]);
+    place.succeed(&["run", "faq", "--run-id", "a", "-o", "out", "--format", forms]);
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
     let manifest: Value = serde_json::from_str(&read("out/manifest.json")).unwrap();
     assert_eq!((&manifest["schema"], &manifest["run"]), (&"karat.manifest/1".into(), &"a".into()));
@@ -207,16 +207,16 @@ fn every_form_is_written() {
         assert_eq!(file["blake3"], blake3::hash(text.as_bytes()).to_hex().as_str(), "{file}");
     }
     assert!(read("out/junit.xml").contains("<testsuite name=\"faq.may\""));
-    place.fine(&["report", "a", "--layout", "flat", "-o", "many", "--format", "md,json,junit"]);
+    place.succeed(&["report", "a", "--layout", "flat", "-o", "many", "--format", "md,json,junit"]);
     for name in ["many/results/a.json", "many/reports/a.md", "many/reports/a.junit.xml"] {
         assert!(!read(name).is_empty(), "{name}");
     }
-    let lines = place.fine(&["export", "jsonl", "a"]).stdout;
+    let lines = place.succeed(&["export", "jsonl", "a"]).stdout;
     let cells = serde_json::from_str::<Value>(&read("out/report.json")).unwrap()["totals"]["cells"].clone();
     assert_eq!(cells, lines.lines().count());
-    place.fine(&["export", "csv", "a", "-o", "cells.csv"]);
+    place.succeed(&["export", "csv", "a", "-o", "cells.csv"]);
     assert_eq!(read("cells.csv"), read("out/cells.csv"));
-    assert!(place.fine(&["export", "junit", "a"]).stdout.starts_with("<?xml"));
+    assert!(place.succeed(&["export", "junit", "a"]).stdout.starts_with("<?xml"));
 }
 
 /// F64: rows of `ls` that look alike say what changed since the suite's run before.
@@ -229,11 +229,11 @@ fn the_list_says_what_changed() {
         )
     };
     place.write("karat.yaml", &suite("Say"));
-    place.fine(&["run", "--run-id", "one"]);
-    place.fine(&["run", "--run-id", "two"]);
+    place.succeed(&["run", "--run-id", "one"]);
+    place.succeed(&["run", "--run-id", "two"]);
     place.write("karat.yaml", &suite("Please say"));
-    place.fine(&["run", "--run-id", "three", "--limit", "1"]);
-    let listed = place.fine(&["ls"]).stdout;
+    place.succeed(&["run", "--run-id", "three", "--limit", "1"]);
+    let listed = place.succeed(&["ls"]).stdout;
     let row = |id: &str| listed.lines().find(|line| line.trim_start().starts_with(id)).unwrap().to_owned();
     assert!(row("three").ends_with("first 1 rows · changed: variant ask"), "{listed}");
     assert!(row("two").ends_with("unchanged"), "{listed}");
@@ -249,9 +249,9 @@ fn a_call_between_two_attempts_is_traced() {
     place.write("data.jsonl", &questions(1));
     let text = suite(&provider.base_url());
     place.write("karat.yaml", &format!("{}run: {{ cell_timeout: 1s }}\n", text.split("run:").next().unwrap()));
-    let said = place.karat(&["run", "--run-id", "r"]);
-    assert!(said.all().contains("waited for its next attempt (") && said.all().contains("429"), "{}", said.all());
-    let traced = place.fine(&["trace", "r", "0", "--raw"]).stdout;
+    let result = place.karat(&["run", "--run-id", "r"]);
+    assert!(result.all().contains("waited for its next attempt (") && result.all().contains("429"), "{}", result.all());
+    let traced = place.succeed(&["trace", "r", "0", "--raw"]).stdout;
     assert!(traced.contains("Question 0") && !traced.contains("request:\n\n"), "{traced}");
     let missing = place.karat(&["trace", "r", "7"]);
     assert!(missing.stderr.contains("has no cell `7`"), "{}", missing.all());

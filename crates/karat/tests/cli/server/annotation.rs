@@ -53,7 +53,7 @@ fn place() -> Place {
     place.write("good.j2", &reply("{{ fenced('TEXT', '0') }}"));
     place.write("flat.j2", &reply("5"));
     place.write("karat.yaml", SUITE);
-    place.fine(&["run", "--no-gate", "-q", "--run-id", "base"]);
+    place.succeed(&["run", "--no-gate", "-q", "--run-id", "base"]);
     place
 }
 
@@ -85,25 +85,25 @@ fn label_all(place: &Place) {
 #[test]
 fn labels_of_a_task_calibrate_judges() {
     let place = place();
-    let made = place.fine(&["annotate", "create", "base", "-k", "2", "--seed", "3"]).stdout;
+    let made = place.succeed(&["annotate", "create", "base", "-k", "2", "--seed", "3"]).stdout;
     assert!(made.contains("task numbers, version 1: made; 22 items"), "{made}");
-    let again = place.fine(&["annotate", "create", "base", "-k", "2", "--seed", "3"]).stdout;
+    let again = place.succeed(&["annotate", "create", "base", "-k", "2", "--seed", "3"]).stdout;
     assert!(again.contains("was there already"), "{again}");
-    let link = place.fine(&["annotate", "invite", "numbers", "ann", "-q"]).stdout;
+    let link = place.succeed(&["annotate", "invite", "numbers", "ann", "-q"]).stdout;
     assert!(link.starts_with("http://127.0.0.1:8787/annotate/numbers?token=karat_"), "{link}");
     label_all(&place);
-    let listed = place.fine(&["annotate", "ls"]).stdout;
+    let listed = place.succeed(&["annotate", "ls"]).stdout;
     assert!(listed.contains("numbers@1") && listed.contains("44 of 44"), "{listed}");
-    let shown: Value = serde_json::from_str(&place.fine(&["annotate", "show", "numbers", "--json"]).stdout).unwrap();
+    let shown: Value = serde_json::from_str(&place.succeed(&["annotate", "show", "numbers", "--json"]).stdout).unwrap();
     let alpha = &shown["agreement"][0]["alpha"];
-    let text = place.fine(&["annotate", "show", "numbers"]).stdout;
+    let text = place.succeed(&["annotate", "show", "numbers"]).stdout;
     assert!(text.contains("truth: ") && text.contains("Krippendorff's alpha (ordinal)"), "{text}");
 
-    place.fine(&["annotate", "close", "numbers"]);
-    let labels = place.fine(&["annotate", "export", "numbers"]).stdout;
+    place.succeed(&["annotate", "close", "numbers"]);
+    let labels = place.succeed(&["annotate", "export", "numbers"]).stdout;
     place.write("people.jsonl", &labels);
     let agree = ["agree", "base", "--labels", "people.jsonl", "--between", "ann,bob", "--format", "json", "-o", "-"];
-    let agree: Value = serde_json::from_str(&place.fine(&agree).stdout).unwrap();
+    let agree: Value = serde_json::from_str(&place.succeed(&agree).stdout).unwrap();
     let same = find(&agree, "alpha").and_then(|it| it["value"].as_f64()).unwrap();
     assert!((alpha["value"].as_f64().unwrap() - same).abs() < 1e-12, "{alpha} {same}");
 
@@ -111,7 +111,7 @@ fn labels_of_a_task_calibrate_judges() {
     assert!(by_task.code == 2 && by_task.stdout.contains("flat fails: "), "{}", by_task.all());
     assert!(by_task.stdout.contains("people among themselves 0.9"), "{}", by_task.stdout);
     let agreement = |judge: &str| -> f64 {
-        let rounds = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;
+        let rounds = place.succeed(&["calibrate", "--rounds", "--format", "json"]).stdout;
         let rounds: Value = serde_json::from_str(&rounds).unwrap();
         let judges = rounds["rounds"].as_array().unwrap().last().unwrap()["calibration"]["judges"].clone();
         let found = judges.as_array().unwrap().iter().find(|it| it["judge"] == judge).unwrap().clone();
@@ -120,9 +120,9 @@ fn labels_of_a_task_calibrate_judges() {
     let (good, flat) = (agreement("good"), agreement("flat"));
     assert!(good > 0.9 && flat < good - 0.1, "{good} {flat}");
 
-    place.write("labels.jsonl", &place.fine(&["annotate", "export", "numbers", "--settled"]).stdout);
+    place.write("labels.jsonl", &place.succeed(&["annotate", "export", "numbers", "--settled"]).stdout);
     place.write("karat.yaml", &SUITE.replace("  quality:\n", "  quality:\n    labels: labels.jsonl\n"));
-    place.fine(&["validate"]);
+    place.succeed(&["validate"]);
     assert_eq!(place.karat(&["calibrate", "-q"]).code, 2);
     assert!((agreement("good") - good).abs() < 1e-12 && (agreement("flat") - flat).abs() < 1e-12);
 }
@@ -133,18 +133,18 @@ fn labels_of_a_task_calibrate_judges() {
 fn settled_labels_are_pinned() {
     let place = place();
     place.write("karat.yaml", &SUITE.replace("analyses:", "baseline: golden\nanalyses:"));
-    place.fine(&["annotate", "create", "base"]);
+    place.succeed(&["annotate", "create", "base"]);
     label_all(&place);
     let open = place.karat(&["annotate", "export", "numbers", "--as", "golden", "-o", "golden"]);
     assert!(open.code == 1 && open.stderr.contains("`karat annotate close numbers`"), "{}", open.all());
-    place.fine(&["annotate", "close", "numbers"]);
+    place.succeed(&["annotate", "close", "numbers"]);
     let no_folder = place.karat(&["annotate", "export", "numbers", "--as", "golden"]);
     assert!(no_folder.code == 1 && no_folder.stderr.contains("`-o DIR`"), "{}", no_folder.all());
-    let pinned = place.fine(&["annotate", "export", "karat.yaml", "--as", "golden"]).stdout;
+    let pinned = place.succeed(&["annotate", "export", "karat.yaml", "--as", "golden"]).stdout;
     assert!(pinned.contains("golden: changed 22 files, 0 unchanged"), "{pinned}");
-    let listed = place.fine(&["golden", "list"]).stdout;
+    let listed = place.succeed(&["golden", "list"]).stdout;
     assert!(listed.contains("s21") && listed.contains("people"), "{listed}");
-    let good = place.fine(&["golden", "check", "--judge", "good"]);
+    let good = place.succeed(&["golden", "check", "--judge", "good"]);
     assert!(good.all().contains("people scored 22 of the 22 pinned samples"), "{}", good.all());
     let flat = place.karat(&["golden", "check", "--judge", "flat"]);
     assert_eq!(flat.code, 2, "{}", flat.all());
@@ -158,9 +158,9 @@ fn settled_labels_are_pinned() {
 #[test]
 fn exports_have_forms() {
     let place = place();
-    place.fine(&["annotate", "create", "base"]);
+    place.succeed(&["annotate", "create", "base"]);
     label_all(&place);
-    let export = |more: &[&str]| place.fine(&[&["annotate", "export", "numbers"][..], more].concat()).stdout;
+    let export = |more: &[&str]| place.succeed(&[&["annotate", "export", "numbers"][..], more].concat()).stdout;
     let csv = export(&["--as", "csv", "--pseudonyms"]);
     assert!(csv.starts_with("# {") && csv.contains("\nitem,sample,question,person,answer,state\n"), "{csv}");
     assert!(csv.contains(",a1,") && !csv.contains("ann") && csv.lines().count() == 46, "{csv}");

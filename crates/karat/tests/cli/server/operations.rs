@@ -13,7 +13,7 @@ fn health_is_an_exit_code() {
     let place = Place::new();
     let served = Served::start(&place, &[]);
     let url = format!("http://{}", served.address);
-    assert_eq!(place.fine(&["health", &url]).stdout.trim(), "ok");
+    assert_eq!(place.succeed(&["health", &url]).stdout.trim(), "ok");
     assert_eq!(served.end(), Some(0));
     let down = place.karat(&["health", &url]);
     assert!(down.code == 1 && down.stderr.contains(&url), "{}", down.all());
@@ -23,7 +23,7 @@ fn health_is_an_exit_code() {
 #[test]
 fn promtool_accepts_the_figures() {
     let place = Place::new();
-    place.fine(&["init", "agent", "agent"]);
+    place.succeed(&["init", "agent", "agent"]);
     let served = Served::start(&place, &["--max-runs", "1"]);
     let json = "Content-Type: application/json\r\n";
     assert_eq!(served.ask("POST /eval/run", json, r#"{"suite": "./agent", "run_id": "mine"}"#).0, 202);
@@ -56,9 +56,9 @@ fn promtool_accepts_the_figures() {
         return;
     };
     std::io::Write::write_all(&mut promtool.stdin.take().unwrap(), text.as_bytes()).unwrap();
-    let said = promtool.wait_with_output().unwrap();
-    let all = [said.stdout, said.stderr].concat();
-    assert!(said.status.success() && all.is_empty(), "{}\n{text}", String::from_utf8_lossy(&all));
+    let result = promtool.wait_with_output().unwrap();
+    let all = [result.stdout, result.stderr].concat();
+    assert!(result.status.success() && all.is_empty(), "{}\n{text}", String::from_utf8_lossy(&all));
 }
 
 /// SV-26: a server tells its supervisor when it is ready, alive, and stopping.
@@ -106,8 +106,8 @@ fn systemd_accepts_the_unit() {
 #[test]
 fn the_log_has_a_line_for_each_request() {
     let place = Place::new();
-    let token = place.fine(&["token", "create", "--role", "run", "--name", "ci"]).stdout.trim().to_owned();
-    place.fine(&["init", "faq", "faq"]);
+    let token = place.succeed(&["token", "create", "--role", "run", "--name", "ci"]).stdout.trim().to_owned();
+    place.succeed(&["init", "faq", "faq"]);
     let served = Served::start_logged(&place, &["--log", "json"]);
     let bearer = format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
     let traced = format!("{bearer}traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n");
@@ -118,7 +118,7 @@ fn the_log_has_a_line_for_each_request() {
     });
     assert!(ended);
     // Refused: an unknown run, a misspelt field, and what the role does not allow.
-    let reader = place.fine(&["token", "create", "--role", "read", "--name", "eyes"]).stdout.trim().to_owned();
+    let reader = place.succeed(&["token", "create", "--role", "read", "--name", "eyes"]).stdout.trim().to_owned();
     let reading = format!("Authorization: Bearer {reader}\r\nContent-Type: application/json\r\n");
     assert_eq!(served.ask("GET /eval/runs/other", &bearer, "").0, 404);
     assert_eq!(served.ask("POST /eval/run", &bearer, r#"{"suit": 1}"#).0, 400);

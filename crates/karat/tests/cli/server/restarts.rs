@@ -53,7 +53,7 @@ fn a_killed_server_completes_its_run() {
     assert!(made <= cells + 16 * usize::try_from(kills).unwrap(), "{made} calls for {cells} cells and {kills} kills");
     let canonical = place.canonical("r");
     let other = bench(&provider, cells);
-    other.fine(&["run", "--run-id", "r", "--yes"]);
+    other.succeed(&["run", "--run-id", "r", "--yes"]);
     assert!(canonical == other.canonical("r"), "the report differs from that of the command line");
 }
 
@@ -65,17 +65,17 @@ fn a_copy_of_a_running_store_is_resumed() {
     let served = Served::start(&place, &[]);
     assert_eq!(served.ask("POST /eval/run", JSON, r#"{"suite": "karat.yaml", "run_id": "r"}"#).0, 202);
     served.wait_for("r", "running");
-    place.fine(&["store", "backup", "copy.db"]);
+    place.succeed(&["store", "backup", "copy.db"]);
     assert_eq!(place.karat(&["store", "backup", "copy.db"]).code, 1, "a copy is not replaced");
     served.kill();
     let other = bench(&provider, 800);
     let copy = place.path().join("copy.db").display().to_string();
-    other.fine(&["store", "restore", &copy]);
+    other.succeed(&["store", "restore", &copy]);
     assert_eq!(other.karat(&["store", "restore", &copy]).code, 1, "a store is not replaced");
-    other.fine(&["store", "check"]);
-    other.fine(&["resume", "r"]);
+    other.succeed(&["store", "check"]);
+    other.succeed(&["resume", "r"]);
     let whole = bench(&provider, 800);
-    whole.fine(&["run", "--run-id", "r", "--yes"]);
+    whole.succeed(&["run", "--run-id", "r", "--yes"]);
     assert!(other.canonical("r") == whole.canonical("r"), "the report differs from that of a run without a copy");
 }
 
@@ -87,7 +87,7 @@ fn an_answered_label_outlives_a_kill() {
     place.write("rows.jsonl", &rows.collect::<String>());
     place.write("questions.yaml", "[{ id: good, ask: Good?, kind: scale, scale: [1, 5], step: 1 }]");
     let create = ["annotate", "create", "--dataset", "rows.jsonl", "--questions", "questions.yaml", "--task", "t"];
-    place.fine(&create);
+    place.succeed(&create);
     for kill in 0..5 {
         let served = Served::start(&place, &[]);
         let (status, next) = served.ask("POST /annotations/t/next?as=ann", JSON, "{}");
@@ -97,7 +97,7 @@ fn an_answered_label_outlives_a_kill() {
         let (status, answer) = served.ask("POST /annotations/t/labels?as=ann", JSON, &label);
         served.kill();
         assert_eq!(status, 200, "{answer}");
-        let audit = place.fine(&["annotate", "export", "t", "--audit"]).stdout;
+        let audit = place.succeed(&["annotate", "export", "t", "--audit"]).stdout;
         assert_eq!(audit.lines().count(), kill + 2, "{audit}");
     }
 }

@@ -7,8 +7,9 @@ use crate::place::Place;
 
 /// The due times of a cron expression, to the minute.
 fn next(place: &Place, cron: &str, zone: &str, from: &str, count: &str) -> Vec<String> {
-    let said = place.fine(&["schedule", "next", "--cron", cron, "--zone", zone, "--from", from, "-n", count, "--json"]);
-    let times: Vec<Value> = serde_json::from_str(&said.stdout).unwrap();
+    let result =
+        place.succeed(&["schedule", "next", "--cron", cron, "--zone", zone, "--from", from, "-n", count, "--json"]);
+    let times: Vec<Value> = serde_json::from_str(&result.stdout).unwrap();
     times.iter().map(|time| time["due"].as_str().unwrap()[5..16].to_owned()).collect()
 }
 
@@ -40,8 +41,8 @@ fn due_times_follow_changes_of_clocks() {
     for (cron, zone, from, due) in rows {
         assert_eq!(next(&place, cron, zone, from, &due.len().to_string()), *due, "{cron} {zone}");
     }
-    let said = place.karat(&["schedule", "next", "--cron", "0 0 30 2 *", "--zone", "UTC"]);
-    assert!(said.code == 1 && said.stderr.contains("never comes"), "{}", said.stderr);
+    let result = place.karat(&["schedule", "next", "--cron", "0 0 30 2 *", "--zone", "UTC"]);
+    assert!(result.code == 1 && result.stderr.contains("never comes"), "{}", result.stderr);
 }
 
 /// SV-13, SV-17, RG-13, RG-14: a due time in the foreground: its gate fails, a webhook hears of it, and the exit code says
@@ -66,20 +67,20 @@ alerts: { oncall: { send: webhook, with: { url: "${HOOK}" }, events: [gate_faile
     let url = format!("{}/secret-path-5f6a", receiver.url());
     let run = || {
         let arguments = ["schedule", "run", "karat.yaml", "nightly", "--due", "2027-03-01T02:30Z"];
-        crate::place::Said::of(place.command(&arguments).env("HOOK", &url).output().unwrap())
+        crate::place::CommandOutput::of(place.command(&arguments).env("HOOK", &url).output().unwrap())
     };
-    let said = run();
-    assert_eq!(said.code, 2, "{}\n{}", said.stdout, said.stderr);
+    let result = run();
+    assert_eq!(result.code, 2, "{}\n{}", result.stdout, result.stderr);
     let received = receiver.received_requests();
-    assert_eq!(received.len(), 1, "{}", said.stderr);
+    assert_eq!(received.len(), 1, "{}", result.stderr);
     assert_eq!(received[0].json()["data"]["run_id"], "support-nightly-20270301T0230Z");
     let again = run();
     assert_eq!((again.code, receiver.requests()), (2, 1), "{}", again.stderr);
-    let incidents: Vec<Value> = serde_json::from_str(&place.fine(&["alert", "ls", "--json"]).stdout).unwrap();
+    let incidents: Vec<Value> = serde_json::from_str(&place.succeed(&["alert", "ls", "--json"]).stdout).unwrap();
     assert_eq!((incidents.len(), &incidents[0]["state"]), (1, &"open".into()));
-    let history = place.fine(&["schedule", "history", "karat.yaml"]).stdout;
+    let history = place.succeed(&["schedule", "history", "karat.yaml"]).stdout;
     assert!(history.contains("support-nightly-20270301T0230Z") && history.contains("done"), "{history}");
     let stored = std::fs::read(place.path().join(".karat/karat.db")).unwrap();
     assert!(!stored.windows(16).any(|window| window == b"secret-path-5f6a"));
-    assert!(!format!("{}{}", said.stdout, said.stderr).contains("secret-path"));
+    assert!(!format!("{}{}", result.stdout, result.stderr).contains("secret-path"));
 }

@@ -15,7 +15,7 @@ fn bytes_below(folder: &Path) -> Vec<u8> {
 #[test]
 fn a_token_is_shown_once_and_revoked_at_once() {
     let place = Place::new();
-    let created = place.fine(&["token", "create", "--role", "run", "--name", "ci", "--expires", "90d"]);
+    let created = place.succeed(&["token", "create", "--role", "run", "--name", "ci", "--expires", "90d"]);
     let token = created.stdout.trim();
     assert!(token.starts_with("karat_") && !created.stderr.contains(token), "{}", created.all());
     let served = Served::start(&place, &[]);
@@ -26,16 +26,16 @@ fn a_token_is_shown_once_and_revoked_at_once() {
     let stored = bytes_below(&place.path().join(".karat"));
     assert!(!stored.windows(20).any(|window| window == &secret.as_bytes()[..20]));
 
-    let list: serde_json::Value = serde_json::from_str(&place.fine(&["token", "ls", "--json"]).stdout).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&place.succeed(&["token", "ls", "--json"]).stdout).unwrap();
     assert_eq!(
         (&list[0]["name"], &list[0]["role"], &list[0]["status"]),
         (&"ci".into(), &"run".into(), &"active".into())
     );
     assert!(list[0]["last_used_at"].is_string() && list[0]["expires_at"].is_string());
     let id = list[0]["id"].as_str().unwrap();
-    let rotated = place.fine(&["token", "rotate", id, "--grace", "1h"]).stdout;
+    let rotated = place.succeed(&["token", "rotate", id, "--grace", "1h"]).stdout;
     assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 200, "the old one has an hour");
-    place.fine(&["token", "revoke", id]);
+    place.succeed(&["token", "revoke", id]);
     assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 401);
     let bearer = format!("Authorization: Bearer {}\r\n", rotated.trim());
     assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 200);
@@ -66,7 +66,7 @@ fn other_machines_need_a_token_first() {
 #[test]
 fn a_suite_below_the_root_runs() {
     let place = Place::new();
-    place.fine(&["init", "faq", "suites/faq"]);
+    place.succeed(&["init", "faq", "suites/faq"]);
     let served = Served::start(&place, &["--root", "suites"]);
     let json = "Content-Type: application/json\r\n";
     let (status, answer) = served.ask("POST /eval/run", json, r#"{"suite": "./faq", "run_id": "mine"}"#);
@@ -79,7 +79,7 @@ fn a_suite_below_the_root_runs() {
     let (status, answer) = served.ask("POST /eval/run", json, r#"{"suite": "../.karat"}"#);
     assert!(status == 403 && answer.contains("outside-root"), "{answer}");
     assert_eq!(served.end(), Some(0));
-    assert!(place.fine(&["ls"]).stdout.contains("mine"));
+    assert!(place.succeed(&["ls"]).stdout.contains("mine"));
     assert!(!place.path().join("suites/.karat").exists());
 }
 
@@ -100,25 +100,25 @@ fn traces_are_scored_as_the_rows_of_their_day() {
     assert!(status == 200 && answer.contains("\"accepted\":3"), "{answer}");
     assert_eq!(served.end(), Some(0));
 
-    let run = place.fine(&["run", "live", "--as-of", "2026-03-01", "--run-id", "day"]);
+    let run = place.succeed(&["run", "live", "--as-of", "2026-03-01", "--run-id", "day"]);
     assert!(run.all().contains("cells 3 of 3, 0 failed, 0 unscored, 1 skipped"), "{}", run.all());
     let report = place.report("day");
     assert_eq!(report["cells"][0]["scores"]["latency"]["value"], 250.0, "{}", report["cells"][0]);
-    let list: serde_json::Value = serde_json::from_str(&place.fine(&["traces", "ls", "--json"]).stdout).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&place.succeed(&["traces", "ls", "--json"]).stdout).unwrap();
     assert_eq!((&list[0]["name"], &list[0]["rows"]), (&"faq".into(), &3.into()));
     // F73: a command lists the newest calls, and reads one trace whole.
-    let listed = place.fine(&["traces", "show", "faq", "-n", "2"]);
+    let listed = place.succeed(&["traces", "show", "faq", "-n", "2"]);
     let (newest, older) = (listed.stdout.find("q3").unwrap(), listed.stdout.find("much too long").unwrap());
     assert!(newest < older && listed.stdout.contains("failed: 429"), "{}", listed.all());
     assert!(listed.stderr.contains("1 call of 2026-03-01 not listed"), "{}", listed.all());
     let rows: serde_json::Value =
-        serde_json::from_str(&place.fine(&["traces", "show", "faq", "--json"]).stdout).unwrap();
+        serde_json::from_str(&place.succeed(&["traces", "show", "faq", "--json"]).stdout).unwrap();
     let id = rows[2]["trace_id"].as_str().unwrap();
-    let trace = place.fine(&["traces", "show", "faq", &id[..12]]).stdout;
+    let trace = place.succeed(&["traces", "show", "faq", &id[..12]]).stdout;
     assert!(trace.contains("[input]\nq1\n[failed]\n429"), "{trace}");
     let none = place.karat(&["traces", "show", "faq", "zzzz"]);
     assert!(none.code == 1 && none.stderr.contains("`karat traces show faq` lists the newest"), "{}", none.all());
-    let removed = place.fine(&["traces", "rm", "--match", "metadata.user=u1"]);
+    let removed = place.succeed(&["traces", "rm", "--match", "metadata.user=u1"]);
     assert!(removed.stderr.contains("removed 1 row"), "{}", removed.all());
     assert_eq!(place.karat(&["run", "live", "--as-of", "2026-03-02"]).code, 1);
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use testkit::{Echo, FakeProvider, Scratch, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 use crate::server::served::Served;
 
 const OPEN: u8 = 0;
@@ -124,8 +124,8 @@ fn a_run_outlasts_a_restart_of_its_store() {
     way.set(REFUSING);
     std::thread::sleep(Duration::from_secs(2));
     way.set(OPEN);
-    let said = Said::of(run.wait_with_output().unwrap());
-    assert_eq!((said.code, provider.requests()), (0, 60), "{}", said.all());
+    let result = CommandOutput::of(run.wait_with_output().unwrap());
+    assert_eq!((result.code, provider.requests()), (0, 60), "{}", result.all());
 
     let (Some(way), provider) = (Way::start(), self::provider()) else { return };
     let place = bench(&way, &provider, 60);
@@ -181,7 +181,7 @@ fn a_signal_ends_a_run_that_waits_for_its_store() {
     let _ = run.kill();
     assert!(ended, "it hangs");
     way.set(OPEN);
-    place.fine(&["resume", "r"]);
+    place.succeed(&["resume", "r"]);
     assert!(provider.requests() <= 64, "{}", provider.requests());
 }
 
@@ -199,16 +199,16 @@ mod long {
             let run = start_run(&place);
             wait_for_calls(&provider, 10);
             way.set(mode);
-            let waiting = std::thread::spawn(move || Said::of(run.wait_with_output().unwrap()));
+            let waiting = std::thread::spawn(move || CommandOutput::of(run.wait_with_output().unwrap()));
             (0..700)
                 .take_while(|_| !waiting.is_finished())
                 .for_each(|_| std::thread::sleep(Duration::from_millis(100)));
             assert!(waiting.is_finished(), "it hangs");
-            let said = waiting.join().unwrap();
-            assert!(said.code == 1 && said.stderr.contains("does not answer"), "{}", said.all());
-            assert!(said.stderr.contains("karat resume r"), "{}", said.all());
+            let result = waiting.join().unwrap();
+            assert!(result.code == 1 && result.stderr.contains("does not answer"), "{}", result.all());
+            assert!(result.stderr.contains("karat resume r"), "{}", result.all());
             way.set(OPEN);
-            place.fine(&["resume", "r"]);
+            place.succeed(&["resume", "r"]);
             assert!(provider.requests() <= 64, "{}", provider.requests());
         }
     }

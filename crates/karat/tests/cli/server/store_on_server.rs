@@ -16,20 +16,20 @@ fn commands_work_with_a_store_on_a_server() {
         place.write("karat.yaml", &suite(&provider.base_url()));
     };
     fill(&place);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     assert_eq!(provider.requests(), 40);
     let file = Place::new();
     fill(&file);
-    file.fine(&["run", "--run-id", "a"]);
+    file.succeed(&["run", "--run-id", "a"]);
     assert_eq!(place.canonical("a"), file.canonical("a"));
     assert_eq!(provider.requests(), 80);
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), 80, "results are found by content");
-    assert!(place.fine(&["ls"]).stdout.contains("finished") || place.fine(&["ls"]).stdout.contains('b'));
-    assert!(place.fine(&["show", "a"]).stdout.contains("q7"));
-    place.fine(&["compare", "a", "b"]);
-    place.fine(&["retry", "a"]);
-    place.fine(&["store", "check"]);
+    assert!(place.succeed(&["ls"]).stdout.contains("finished") || place.succeed(&["ls"]).stdout.contains('b'));
+    assert!(place.succeed(&["show", "a"]).stdout.contains("q7"));
+    place.succeed(&["compare", "a", "b"]);
+    place.succeed(&["retry", "a"]);
+    place.succeed(&["store", "check"]);
     let doctor = place.karat(&["doctor"]);
     assert!(doctor.all().contains("PostgreSQL") && doctor.all().contains("fsync"), "{}", doctor.all());
     assert!(!place.path().join(".karat/karat.db").exists());
@@ -45,11 +45,11 @@ fn a_store_is_copied_by_command() {
     let file = Place::new();
     file.write("data.jsonl", &questions(20));
     file.write("karat.yaml", &suite(&provider.base_url()));
-    file.fine(&["run", "--run-id", "a"]);
-    file.fine(&["store", "copy", "sqlite:.karat/karat.db", place.store()]);
+    file.succeed(&["run", "--run-id", "a"]);
+    file.succeed(&["store", "copy", "sqlite:.karat/karat.db", place.store()]);
     assert_eq!(place.canonical("a"), file.canonical("a"));
-    let said = file.karat(&["store", "copy", "sqlite:.karat/karat.db", place.store()]);
-    assert!(said.code != 0 && said.stderr.contains("empty store"), "{}", said.all());
+    let result = file.karat(&["store", "copy", "sqlite:.karat/karat.db", place.store()]);
+    assert!(result.code != 0 && result.stderr.contains("empty store"), "{}", result.all());
 }
 
 /// SC-05: the password of an address is in no message, whatever is wrong with it.
@@ -65,8 +65,8 @@ fn a_password_is_in_no_message() {
     ] {
         for command in [&["ls"][..], &["doctor"], &["run", "--help"]] {
             let output = place.command(command).env("KARAT_STORE", store).output().unwrap();
-            let said = crate::place::Said::of(output).all();
-            assert!(!said.contains("s3cret"), "{said}");
+            let result = crate::place::CommandOutput::of(output).all();
+            assert!(!result.contains("s3cret"), "{result}");
         }
     }
 }

@@ -42,7 +42,7 @@ fn view_refuses_what_it_cannot_show() {
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""), "{}", missing.all());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let said = place.karat(&["view", "--no-open", "--port", &port]);
-    assert_eq!(said.code, 1);
-    assert!(said.stderr.contains("another program uses this port"), "{}", said.all());
+    let result = place.karat(&["view", "--no-open", "--port", &port]);
+    assert_eq!(result.code, 1);
+    assert!(result.stderr.contains("another program uses this port"), "{}", result.all());
 }

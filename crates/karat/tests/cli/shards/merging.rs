@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 const CELLS: usize = 120;
 
@@ -32,13 +32,13 @@ fn start(place: &Place, number: usize) -> Child {
     place.command(&arguments).stdout(output()).stderr(output()).spawn().unwrap()
 }
 
-fn merge(place: &Place, flags: &[&str]) -> Said {
+fn merge(place: &Place, flags: &[&str]) -> CommandOutput {
     place.karat(&[&["merge", "s1", "s2", "s3", "s4", "--run-id", "r", "-o", "out"], flags].concat())
 }
 
 fn whole(provider: &FakeProvider) -> (Place, String) {
     let place = place(provider);
-    place.fine(&["run", "s.yaml", "--run-id", "r"]);
+    place.succeed(&["run", "s.yaml", "--run-id", "r"]);
     let report = place.canonical("r");
     (place, report)
 }
@@ -56,9 +56,9 @@ fn four_shards_are_one_run() {
         assert_eq!(shard.wait().unwrap().code(), Some(0));
     }
     assert_eq!(provider.requests(), 2 * CELLS, "calls = cells");
-    let listed = place.fine(&["ls", "--store", "sqlite:s2/karat.db"]).stdout;
+    let listed = place.succeed(&["ls", "--store", "sqlite:s2/karat.db"]).stdout;
     assert!(listed.contains("finished, shard 2/4"), "{listed}");
-    let shown = place.fine(&["show", "r", "--store", "sqlite:s2/karat.db"]);
+    let shown = place.succeed(&["show", "r", "--store", "sqlite:s2/karat.db"]);
     assert!(shown.stderr.contains("This run is shard 2/4, one part of a run"), "{}", shown.all());
     let gated = place.karat(&["gate", "r", "--store", "sqlite:s2/karat.db"]);
     assert!(gated.code == 1 && gated.stderr.contains("run r is shard 2/4"), "{}", gated.all());
@@ -71,9 +71,9 @@ fn four_shards_are_one_run() {
     let again = merge(&place, &[]);
     assert!(again.code == 0 && again.stderr.contains("merged before: nothing is new"), "{}", again.all());
     assert_eq!(place.canonical("r"), expected);
-    assert_eq!(place.fine(&["gate", "r"]).code, 0);
-    place.fine(&["resume", "r"]);
-    place.fine(&["retry", "r"]);
+    assert_eq!(place.succeed(&["gate", "r"]).code, 0);
+    place.succeed(&["resume", "r"]);
+    place.succeed(&["retry", "r"]);
     assert_eq!(provider.requests(), 2 * CELLS, "nothing was left to make");
 }
 
@@ -96,7 +96,7 @@ fn a_killed_shard_is_resumed_and_merged() {
     let refused = merge(&place, &[]);
     assert_eq!(refused.code, 1, "{}", refused.all());
     assert!(refused.stderr.contains("shard 3 of 4 is "), "{}", refused.all());
-    assert!(place.fine(&["ls"]).stdout.lines().count() <= 2, "nothing is merged");
+    assert!(place.succeed(&["ls"]).stdout.lines().count() <= 2, "nothing is merged");
     let missing = place.karat(&["merge", "s1", "s2", "s4", "--run-id", "r"]);
     assert!(missing.code == 1 && missing.stderr.contains("shard 3 of 4 is missing"), "{}", missing.all());
     let elsewhere = ["--store", "sqlite:partial/karat.db"];
@@ -111,10 +111,10 @@ fn a_killed_shard_is_resumed_and_merged() {
     assert_eq!(place.canonical("r"), expected);
     assert!(provider.requests() <= before + CELLS + 4, "{} calls", provider.requests() - before);
     let known = provider.requests();
-    place.fine(&[&["resume", "r"], &elsewhere[..]].concat());
+    place.succeed(&[&["resume", "r"], &elsewhere[..]].concat());
     assert_eq!(provider.requests() - known, made, "what the partial merge had is not made again");
     let report = [&["report", "r", "--canonical", "--format", "json", "-o", "-"], &elsewhere[..]].concat();
-    assert_eq!(place.fine(&report).stdout, expected);
+    assert_eq!(place.succeed(&report).stdout, expected);
 }
 
 /// SC-01, SC-02: what no shard can be is refused, with the form; what no shard decides is refused with the reason.
@@ -124,19 +124,19 @@ fn wrong_shards_are_refused() {
     place.write("data.jsonl", &questions(3));
     place.write("karat.yaml", &suite("http://127.0.0.1:9"));
     for wrong in ["0/4", "5/4", "a/b", "4", "1/0", ""] {
-        let said = place.karat(&["run", "--shard", wrong]);
-        assert!(said.code == 1 && said.stderr.contains("M/N"), "{wrong}: {}", said.all());
+        let result = place.karat(&["run", "--shard", wrong]);
+        assert!(result.code == 1 && result.stderr.contains("M/N"), "{wrong}: {}", result.all());
     }
     let alert = place.karat(&["run", "--shard", "1/2", "--alert"]);
     assert!(alert.code == 1 && alert.stderr.contains("--alert"), "{}", alert.all());
-    let planned = place.fine(&["plan", "--shard", "1/2"]).stdout;
+    let planned = place.succeed(&["plan", "--shard", "1/2"]).stdout;
     assert!(planned.contains("\nshard 1/2: ") && planned.contains("are paid once a shard"), "{planned}");
-    let all = place.fine(&["plan", "--shard", "1/1", "--json"]).stdout;
+    let all = place.succeed(&["plan", "--shard", "1/1", "--json"]).stdout;
     let all: serde_json::Value = serde_json::from_str(&all).unwrap();
     assert_eq!((&all["shard"], &all["samples"], &all["cells"]["planned"]), (&"1/1".into(), &3.into(), &3.into()));
     let no_store = place.karat(&["merge", "nowhere.db"]);
     assert!(no_store.code == 1 && no_store.stderr.contains("there is no store at nowhere.db"), "{}", no_store.all());
-    place.write("text.db", "this is no store, and long enough to be looked at as one");
+    place.write("text.db", "this is not a store, and long enough to be looked at as one");
     let foreign = place.karat(&["merge", "text.db"]);
     assert!(foreign.code == 1 && foreign.stderr.contains("text.db"), "{}", foreign.all());
 }

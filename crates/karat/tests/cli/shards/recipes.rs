@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 const CELLS: usize = 40;
 
@@ -55,8 +55,8 @@ impl Checkout {
         command
     }
 
-    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Said {
-        Said::of(self.shell(line, variables).output().unwrap())
+    fn run(&self, line: &str, variables: &[(&str, &str)]) -> CommandOutput {
+        CommandOutput::of(self.shell(line, variables).output().unwrap())
     }
 
     fn path(&self, name: &str) -> String {
@@ -68,7 +68,7 @@ impl Checkout {
         let whole = Place::new();
         whole.write("data.jsonl", &questions(CELLS));
         whole.write("karat.yaml", &self.place.text("karat.yaml"));
-        whole.fine(&["run", "--run-id", "whole"]);
+        whole.succeed(&["run", "--run-id", "whole"]);
         whole.canonical("whole")
     }
 }
@@ -115,8 +115,8 @@ fn the_kubernetes_recipe_works() {
     let line = container_line(&jobs[0]).replace("/out", &checkout.path("out"));
     for index in 0..count {
         let (index, local) = (index.to_string(), checkout.path(&format!("local-{index}")));
-        let said = checkout.run(&line, &[("JOB_COMPLETION_INDEX", &index), ("RUN", "nightly"), ("LOCAL", &local)]);
-        assert_eq!(said.code, 0, "{}", said.all());
+        let result = checkout.run(&line, &[("JOB_COMPLETION_INDEX", &index), ("RUN", "nightly"), ("LOCAL", &local)]);
+        assert_eq!(result.code, 0, "{}", result.all());
     }
     assert_eq!(checkout.provider.requests(), CELLS);
     let line =
@@ -125,7 +125,7 @@ fn the_kubernetes_recipe_works() {
     assert_eq!(merged.code, 0, "{}", merged.all());
     let report =
         ["report", "nightly", "--canonical", "--format", "json", "-o", "-", "--store", "sqlite:merged/karat.db"];
-    assert_eq!(checkout.place.fine(&report).stdout, checkout.expected());
+    assert_eq!(checkout.place.succeed(&report).stdout, checkout.expected());
 }
 
 /// SC-04: the workflow's steps run the shards of the matrix and merge what they upload.
@@ -146,8 +146,8 @@ fn the_github_recipe_works() {
         let line = line("shards", "shard.sh").replace("${{ matrix.shard }}", &shard.to_string());
         assert!(line.contains(&format!(" {} ", shards.len())), "{line}");
         let local = checkout.path(&format!("local-{shard}"));
-        let said = checkout.run(&line, &[("RUN", "gh-7"), ("LOCAL", &local)]);
-        assert_eq!(said.code, 0, "{}", said.all());
+        let result = checkout.run(&line, &[("RUN", "gh-7"), ("LOCAL", &local)]);
+        assert_eq!(result.code, 0, "{}", result.all());
         // The effect of uploading and downloading the artifact.
         std::fs::rename(checkout.path("out"), checkout.path(&format!("shard-{shard}"))).unwrap();
     }
@@ -175,8 +175,8 @@ fn the_slurm_recipe_works() {
             ("RUN", "nightly"),
             ("LOCAL", &local),
         ];
-        let said = checkout.run("deploy/slurm-shards.sh", &variables);
-        assert_eq!(said.code, 0, "{}", said.all());
+        let result = checkout.run("deploy/slurm-shards.sh", &variables);
+        assert_eq!(result.code, 0, "{}", result.all());
     }
     let wrap = text.lines().find_map(|line| line.split_once("--wrap \"")?.1.strip_suffix('"')).unwrap();
     let merged = checkout.run(wrap, &[("SHARED", &shared), ("RUN", "nightly")]);
@@ -208,10 +208,10 @@ fn a_parked_task_of_slurm_requeues_itself() {
             ("CODE", code),
             ("STATE", state),
         ];
-        let said = checkout.run("deploy/slurm-shards.sh", &variables);
-        assert_eq!(said.code.to_string(), code, "{}", said.all());
+        let result = checkout.run("deploy/slurm-shards.sh", &variables);
+        assert_eq!(result.code.to_string(), code, "{}", result.all());
         let left = std::fs::read_to_string(checkout.path("requeued")).unwrap_or_default();
-        assert_eq!(left, if requeued { "requeue 70_2\n" } else { "" }, "{code} {state}: {}", said.all());
+        assert_eq!(left, if requeued { "requeue 70_2\n" } else { "" }, "{code} {state}: {}", result.all());
         let _ = std::fs::remove_file(checkout.path("requeued"));
     }
 }
@@ -242,7 +242,7 @@ fn a_terminated_shard_continues_from_its_copy() {
     let again = checkout.run("deploy/shard.sh 1 1 out", &variables("second"));
     assert_eq!(again.code, 0, "{}", again.all());
     assert_eq!(checkout.provider.requests(), CELLS);
-    checkout.place.fine(&["merge", "out/1.db"]);
+    checkout.place.succeed(&["merge", "out/1.db"]);
     assert_eq!(checkout.place.canonical("r"), checkout.expected());
     let left: Vec<_> = std::fs::read_dir(checkout.path("out")).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["1.db"], "no part of a copy is left");
@@ -254,8 +254,8 @@ fn the_script_ends_with_the_code_of_the_run() {
     let checkout = Checkout::new(0);
     let tight = checkout.place.text("karat.yaml").replace("budget_usd: 1000", "budget_usd: 1000, max_calls: 1");
     checkout.place.write("karat.yaml", &tight);
-    let said = checkout.run("deploy/shard.sh 1 2 out", &[("RUN", "r"), ("LOCAL", "local")]);
-    assert_eq!(said.code, 5, "{}", said.all());
+    let result = checkout.run("deploy/shard.sh 1 2 out", &[("RUN", "r"), ("LOCAL", "local")]);
+    assert_eq!(result.code, 5, "{}", result.all());
     let used = checkout.run("deploy/shard.sh 1 2", &[("RUN", "r")]);
     assert!(used.code == 1 && used.stderr.contains("usage"), "{}", used.all());
     assert_eq!(checkout.run("deploy/shard.sh 1 2 out", &[]).code, 1);

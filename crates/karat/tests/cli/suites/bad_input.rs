@@ -3,10 +3,10 @@
 use crate::place::{Place, questions, suite};
 
 fn refused(place: &Place, arguments: &[&str], words: &[&str]) {
-    let said = place.karat(arguments);
-    assert_eq!(said.code, 1, "karat {}\n{}", arguments.join(" "), said.all());
+    let result = place.karat(arguments);
+    assert_eq!(result.code, 1, "karat {}\n{}", arguments.join(" "), result.all());
     for word in words {
-        assert!(said.stderr.contains(word), "{word:?} is missing in:\n{}", said.all());
+        assert!(result.stderr.contains(word), "{word:?} is missing in:\n{}", result.all());
     }
 }
 
@@ -69,9 +69,9 @@ fn datasets_with_problems_are_refused() {
 #[test]
 fn transcripts_with_problems_are_refused() {
     let place = Place::new();
-    let said = place.karat(&["run", "claims", "-p", "transcripts=nowhere"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("nowhere"), "{}", said.all());
+    let result = place.karat(&["run", "claims", "-p", "transcripts=nowhere"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stderr.contains("nowhere"), "{}", result.all());
 }
 
 /// A folder that cannot be written is found out before anything is spent.
@@ -79,20 +79,20 @@ fn transcripts_with_problems_are_refused() {
 fn unwritable_folders_are_refused_before_the_run() {
     let place = Place::new();
     place.write("file", "");
-    let said = place.karat(&["run", "faq", "-o", "file/below"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("file/below"), "{}", said.all());
-    let said = place.karat(&["run", "faq", "--store", "sqlite:file/below/k.db"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "faq", "-o", "file/below"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stderr.contains("file/below"), "{}", result.all());
+    let result = place.karat(&["run", "faq", "--store", "sqlite:file/below/k.db"]);
+    assert_eq!(result.code, 1, "{}", result.all());
 }
 
 /// A key that is missing is named before anything is spent.
 #[test]
 fn missing_keys_are_named() {
     let place = Place::new();
-    let said = place.karat(&["run", "claims", "--models", "gpt-5-mini", "--judges", "sim-judge-strict", "--yes"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
+    let result = place.karat(&["run", "claims", "--models", "gpt-5-mini", "--judges", "sim-judge-strict", "--yes"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stderr.contains("OPENAI_API_KEY"), "{}", result.all());
 }
 
 /// FT-A1: a row leads a recorded step to no file above its folder; the other cells stand.
@@ -107,8 +107,8 @@ fn a_row_leads_to_no_recorded_file_above_its_folder() {
          variants: { given: [ { recorded: { from: \"{{ params.drafts }}/{{ sample.id }}.txt\" } } ] }\n\
          scorers: { fine: { metric: contains, with: { any: [fine, key] } } }\n",
     );
-    let said = place.karat(&["run", "suite/karat.yaml", "--run-id", "r"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "suite/karat.yaml", "--run-id", "r"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     let report = place.report("r");
     let cells = report["cells"].as_array().unwrap();
     assert_eq!(cells[0]["scores"]["fine"]["value"], 1.0, "{cells:?}");
@@ -153,15 +153,15 @@ fn a_row_reads_no_file_outside_of_its_folder() {
                 let run = format!("r{at}-{number}-{safe}");
                 let mut arguments = vec!["run", "suite/karat.yaml", "--run-id", &run];
                 arguments.extend(safe.then_some("--safe"));
-                let said = place.karat(&arguments);
+                let result = place.karat(&arguments);
                 let shown = match step.contains("column") {
                     true => {
-                        assert!(said.stderr.contains("suite/rows.jsonl:1"), "{path}: {}", said.all());
-                        said.all()
+                        assert!(result.stderr.contains("suite/rows.jsonl:1"), "{path}: {}", result.all());
+                        result.all()
                     }
                     false => place.report(&run)["cells"].to_string(),
                 };
-                assert_eq!(said.code, 1, "{path}: {}", said.all());
+                assert_eq!(result.code, 1, "{path}: {}", result.all());
                 assert!(shown.contains(&format!("lies outside of the folder `{folder}`")), "{path}: {shown}");
                 assert!(shown.contains("name its folder in the suite"), "{path}: {shown}");
             }
@@ -169,8 +169,8 @@ fn a_row_reads_no_file_outside_of_its_folder() {
         for (number, path) in ["deep/a.md", "inside.md"].into_iter().enumerate() {
             suite(&beneath(path), dataset, step);
             let run = format!("ok{at}-{number}");
-            let said = place.karat(&["run", "suite/karat.yaml", "--safe", "--run-id", &run]);
-            assert_eq!(said.code, 0, "{path}: {}", said.all());
+            let result = place.karat(&["run", "suite/karat.yaml", "--safe", "--run-id", &run]);
+            assert_eq!(result.code, 0, "{path}: {}", result.all());
             assert_eq!(place.report(&run)["cells"][0]["scores"]["fine"]["value"], 1.0, "{path}");
         }
     }
@@ -189,9 +189,9 @@ fn a_link_in_a_dataset_folder_leads_nowhere_else() {
             "karat.yaml",
             &format!("name: x\ndataset: {dataset}\nvariants: {{ given: [ {{ recorded: {step} }} ] }}\n"),
         );
-        let said = place.karat(&["run", "--run-id", if step == "cards" { "r" } else { "d" }]);
-        assert_eq!(said.code, 1, "{}", said.all());
-        let shown = if step == "cards" { place.report("r")["cells"].to_string() } else { said.all() };
+        let result = place.karat(&["run", "--run-id", if step == "cards" { "r" } else { "d" }]);
+        assert_eq!(result.code, 1, "{}", result.all());
+        let shown = if step == "cards" { place.report("r")["cells"].to_string() } else { result.all() };
         assert!(shown.contains("cards/b.md") && shown.contains("outside of"), "{shown}");
     }
 }
@@ -206,9 +206,9 @@ fn flags_of_other_tools_get_a_hint() {
         ("--grader=x", "`--judges ID`"),
         ("--tag=x", "`--run-id NAME`"),
     ] {
-        let said = place.karat(&["run", theirs]);
-        assert!(said.code == 1 && said.stderr.contains(ours), "{theirs}: {}", said.all());
-        assert!(!said.stderr.contains("--replay") && !said.stderr.contains("--gate"), "{theirs}: {}", said.all());
+        let result = place.karat(&["run", theirs]);
+        assert!(result.code == 1 && result.stderr.contains(ours), "{theirs}: {}", result.all());
+        assert!(!result.stderr.contains("--replay") && !result.stderr.contains("--gate"), "{theirs}: {}", result.all());
     }
     let near = place.karat(&["run", "--trails", "3"]);
     assert!(near.stderr.contains("a similar argument exists: '--trials'"), "{}", near.all());

@@ -20,7 +20,7 @@ scorers:
 "#;
 
 fn scores(place: &Place) -> Value {
-    serde_json::from_str(&place.fine(&["show", "a", "--format", "json"]).stdout).unwrap()
+    serde_json::from_str(&place.succeed(&["show", "a", "--format", "json"]).stdout).unwrap()
 }
 
 /// A bound turns a score into pass/fail, a row's own checks are one score, and `pass` holds where all do.
@@ -28,7 +28,7 @@ fn scores(place: &Place) -> Value {
 fn all_checks_of_a_cell_must_hold() {
     let place = Place::new();
     place.write("karat.yaml", SUITE);
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let cells = scores(&place);
     let of = |at: usize, metric: &str| cells[at]["scores"][metric].clone();
     assert_eq!(of(0, "pass"), json!({ "value": 1.0 }));
@@ -58,12 +58,16 @@ fn a_broken_check_is_refused_with_its_row() {
         ("{ metric: http, with: { url: 'http://127.0.0.1:1/x' } }", "calls a service or a program"),
     ] {
         place.write("karat.yaml", &SUITE.replace("[ { metric: length, min: 1 } ]", &format!("[ {check} ]")));
-        let said = place.karat(&["validate"]);
-        assert!(said.code == 1 && said.stderr.contains(part) && said.stderr.contains("`long`"), "{}", said.all());
+        let result = place.karat(&["validate"]);
+        assert!(
+            result.code == 1 && result.stderr.contains(part) && result.stderr.contains("`long`"),
+            "{}",
+            result.all()
+        );
     }
     place.write("karat.yaml", &SUITE.replace("with: { unit: words }", "not: true"));
-    let said = place.karat(&["validate"]);
-    assert!(said.code == 1 && said.stderr.contains("`not` swaps pass and fail"), "{}", said.all());
+    let result = place.karat(&["validate"]);
+    assert!(result.code == 1 && result.stderr.contains("`not` swaps pass and fail"), "{}", result.all());
 }
 
 /// BY-01, BY-15: what a program answers with true or false is a pass or a fail like any other: in `pass`, in its
@@ -88,7 +92,7 @@ fn true_and_false_of_a_program_are_pass_and_fail() {
          \x20 points: { metric: command, with: { run: [sh, points.sh] } }\n\
          \x20 both: { metric: combine, with: { of: [kind, polite], how: min } }\n",
     );
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let report = place.report("a");
     let found = |name: &str| {
         let system =
@@ -100,8 +104,8 @@ fn true_and_false_of_a_program_are_pass_and_fail() {
     }
     // One of 40 differs, and nobody says how low points can be.
     assert_eq!(found("points"), (Some(0.9875), json!("mean")));
-    let said = place.fine(&["compare", "old", "new", "--format", "json"]).stdout;
-    let compared: Value = serde_json::from_str(&said).unwrap();
+    let result = place.succeed(&["compare", "old", "new", "--format", "json"]).stdout;
+    let compared: Value = serde_json::from_str(&result).unwrap();
     let tests: Vec<(&Value, &Value)> =
         compared["metrics"].as_array().unwrap().iter().map(|it| (&it["metric"], &it["test"])).collect();
     let (rate, mean) = (json!("McNemar mid-p"), json!("paired t"));
@@ -128,13 +132,13 @@ fn a_run_without_applicable_metrics_fails() {
         nothing.all()
     );
     place.write("karat.yaml", &suite("scorers: { hit: { metric: exact }, words: { metric: length } }\n"));
-    let some = place.fine(&["run"]).stdout;
+    let some = place.succeed(&["run"]).stdout;
     assert!(
         some.contains("Metrics without a score, because they apply to no output: hit;") && !some.contains("failed:"),
         "{some}"
     );
     place.write("karat.yaml", &suite(""));
-    let outputs = place.fine(&["run"]).stdout;
+    let outputs = place.succeed(&["run"]).stdout;
     assert!(outputs.contains("warning: No output is scored, because no scorer is enabled."), "{outputs}");
 }
 
@@ -151,11 +155,11 @@ fn why_a_scorer_failed_is_said() {
     };
     let down = r#"while read -r line; do id=${line#*\"id\":}; echo "{\"id\":${id%%,*},\"output\":{\"unscored\":\"model down\"}}"; done"#;
     place.write("karat.yaml", &suite(down));
-    let said = place.karat(&["run", "--run-id", "down"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stdout.contains("failed: ext: every score of it failed: model down"), "{}", said.stdout);
-    assert!(said.stdout.contains("error: 2 scores, unscored: ext: model down"), "{}", said.stdout);
-    let report = place.fine(&["report", "down", "--format", "md", "-o", "-"]).stdout;
+    let result = place.karat(&["run", "--run-id", "down"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.stdout.contains("failed: ext: every score of it failed: model down"), "{}", result.stdout);
+    assert!(result.stdout.contains("error: 2 scores, unscored: ext: model down"), "{}", result.stdout);
+    let report = place.succeed(&["report", "down", "--format", "md", "-o", "-"]).stdout;
     assert!(report.contains("| `unscored` | score | 2 | a ext: model down |"), "{report}");
 }
 
@@ -184,8 +188,8 @@ fn a_suites_own_draw_is_weighted() {
         ("draw: { n: 10, per: topic, by: lang }", &[], "with both `per` and `by` are not weighted"),
     ] {
         place.write("karat.yaml", &suite(draw, "metric: exact"));
-        let said = place.fine(&[["run"].as_slice(), more].concat()).all();
-        assert!(said.contains(text), "{draw}: {said}");
+        let result = place.succeed(&[["run"].as_slice(), more].concat()).all();
+        assert!(result.contains(text), "{draw}: {result}");
     }
     place.write("karat.yaml", &suite("draw: { n: 10, per: topic }", "metric: label, aggregate: f1"));
     let refused = place.karat(&["validate"]);

@@ -108,7 +108,7 @@ fn place() -> Place {
 #[test]
 fn every_part_works_without_claims() {
     let place = place();
-    place.fine(&["run", "-q", "--run-id", "r", "-o", "out"]);
+    place.succeed(&["run", "-q", "--run-id", "r", "-o", "out"]);
     let report = place.report("r");
     let cell = |variant: &str| {
         let cells = report["cells"].as_array().unwrap();
@@ -148,8 +148,8 @@ fn every_part_works_without_claims() {
 #[test]
 fn pieces_are_estimated() {
     let place = place();
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
-    place.fine(&["run", "-q", "--run-id", "r", "-o", "out"]);
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
+    place.succeed(&["run", "-q", "--run-id", "r", "-o", "out"]);
     let report = place.report("r");
     let judgments = report["cells"].as_array().unwrap().iter().flat_map(|cell| cell["judgments"].as_array().unwrap());
     let made: usize = judgments.map(|judgment| judgment["call_ids"].as_array().unwrap().len()).sum();
@@ -165,9 +165,9 @@ fn pieces_are_estimated() {
 fn calibration_works_without_claims() {
     let place = place();
     for (judge, bias) in [("exact", "bias 0.00"), ("harsh", "bias −1.")] {
-        let said = place.karat(&["calibrate", "-q", "--judges", judge]);
-        assert_eq!(said.code, 4, "8 sets decide nothing: {}", said.all());
+        let result = place.karat(&["calibrate", "-q", "--judges", judge]);
+        assert_eq!(result.code, 4, "8 sets decide nothing: {}", result.all());
         let verdict = format!("{judge}: undecided in cover, faith, style: 8 sets, and nothing is decided below 20");
-        assert!(said.stdout.contains(&verdict) && said.stdout.contains(bias), "{}", said.stdout);
+        assert!(result.stdout.contains(&verdict) && result.stdout.contains(bias), "{}", result.stdout);
     }
 }

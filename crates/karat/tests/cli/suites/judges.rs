@@ -78,8 +78,8 @@ fn answers(place: &Place) {
         });
         writeln!(traces, "{row}").unwrap();
         if at % 2 == 0 {
-            let said = ["yes", "partly", "no"][at % 3];
-            writeln!(labels, "{}", json!({ "sample": format!("t{at}"), "scores": { "helpful": said } })).unwrap();
+            let result = ["yes", "partly", "no"][at % 3];
+            writeln!(labels, "{}", json!({ "sample": format!("t{at}"), "scores": { "helpful": result } })).unwrap();
         }
     }
     place.write("traces/2026-11.jsonl", &traces);
@@ -94,7 +94,7 @@ fn answers(place: &Place) {
 fn judges_of_traces_are_anchored_by_people() {
     let place = Place::new();
     answers(&place);
-    place.fine(&["run", "--as-of", "2026-11-19", "--run-id", "a", "-q"]);
+    place.succeed(&["run", "--as-of", "2026-11-19", "--run-id", "a", "-q"]);
     let report = place.report("a");
     assert_eq!(report["totals"]["samples"], json!(54));
     let figure = &report["analyses"]["human_anchor"]["figures"][0];
@@ -109,9 +109,9 @@ fn judges_of_traces_are_anchored_by_people() {
     // HU-40: the anchored figure stands beside the judge's own in every report.
     let anchored = &report["systems"][0]["anchored"]["quality"];
     assert_eq!((&anchored["labelled"], &anchored["anchored"]), (&json!(30), &figure["anchored"]), "{report}");
-    let text = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    let text = place.succeed(&["report", "a", "--format", "md", "-o", "-"]).stdout;
     assert!(text.contains("· anchored") && text.contains(", 30 labels, PPI++"), "{text}");
-    let page = place.fine(&["report", "a", "--format", "html", "-o", "-"]).stdout;
+    let page = place.succeed(&["report", "a", "--format", "html", "-o", "-"]).stdout;
     assert!(page.contains("human-anchored by 30 labels"));
     let leanings = report["analyses"]["judge_bias"]["leanings"].as_array().unwrap().clone();
     let slope = |judge: &str| {
@@ -122,14 +122,14 @@ fn judges_of_traces_are_anchored_by_people() {
     let kinds = &report["analyses"]["failures"]["categories"][0];
     assert_eq!((kinds["metric"].clone(), kinds["examples"].as_array().unwrap().len()), (json!("quality"), 2));
     assert!(kinds["examples"][0]["shown"]["$"].as_str().unwrap().contains("unclear"));
-    let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    let page = place.succeed(&["report", "a", "--format", "md", "-o", "-"]).stdout;
     for section in ["## Human-anchored scores", "## Judge bias", " by intent"] {
         assert!(page.contains(section), "{section}");
     }
     let wrong = ANSWERS.replace("weights: { stern: 2 }", "weights: { sterm: 2 }");
     place.write("wrong.yaml", &wrong);
-    let said = place.karat(&["validate", "wrong.yaml"]);
-    assert!(said.code == 1 && said.stderr.contains("did you mean `stern`"), "{}", said.all());
+    let result = place.karat(&["validate", "wrong.yaml"]);
+    assert!(result.code == 1 && result.stderr.contains("did you mean `stern`"), "{}", result.all());
 }
 
 const PAIRS: &str = r#"name: pairs
@@ -162,8 +162,8 @@ fn pairs(place: &Place) {
 fn pairs_votes_and_requirements_are_judged() {
     let place = Place::new();
     pairs(&place);
-    place.fine(&["run", "--run-id", "a", "-q"]);
-    let cells: Value = serde_json::from_str(&place.fine(&["show", "a", "--format", "json"]).stdout).unwrap();
+    place.succeed(&["run", "--run-id", "a", "-q"]);
+    let cells: Value = serde_json::from_str(&place.succeed(&["show", "a", "--format", "json"]).stdout).unwrap();
     let of = |sample: &str, variant: &str, metric: &str| {
         let cells = cells.as_array().unwrap();
         let cell = cells.iter().find(|it| it["sample"] == sample && it["variant"] == variant).unwrap();
@@ -187,9 +187,9 @@ fn pairs_votes_and_requirements_are_judged() {
         (Some(1.0), &json!([0, 0])),
         "{position}"
     );
-    let plan = place.fine(&["plan"]).stdout;
+    let plan = place.succeed(&["plan"]).stdout;
     assert!(plan.contains("0 fresh") || plan.contains("fresh: 0") || !plan.contains("calls 1"), "{plan}");
-    place.fine(&["run", "--run-id", "b", "-q"]);
+    place.succeed(&["run", "--run-id", "b", "-q"]);
     assert_eq!(place.canonical("a"), place.canonical("b"));
     assert_eq!(place.report("b")["cost"]["actual_cost_usd"].as_f64(), Some(0.0));
 }
@@ -210,7 +210,7 @@ fn wrong_pairs_and_requirements_are_refused() {
         let broken = PAIRS.replace(right, wrong);
         assert_ne!(broken, PAIRS);
         place.write("wrong.yaml", &broken);
-        let said = place.karat(&["validate", "wrong.yaml"]);
-        assert!(said.code == 1 && said.stderr.contains(part), "{part}\n{}", said.all());
+        let result = place.karat(&["validate", "wrong.yaml"]);
+        assert!(result.code == 1 && result.stderr.contains(part), "{part}\n{}", result.all());
     }
 }

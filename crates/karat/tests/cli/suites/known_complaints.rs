@@ -34,8 +34,8 @@ fn a_reply_without_a_number_is_unscored() {
         &place,
         &[("nan-row", &nan), ("huge-row", &huge), ("word-row", &word), ("prose-row", "I cannot."), ("good-row", &good)],
     );
-    place.fine(&["run", "--run-id", "r"]);
-    let text = place.fine(&["report", "r", "--format", "json", "-o", "-"]).stdout;
+    place.succeed(&["run", "--run-id", "r"]);
+    let text = place.succeed(&["report", "r", "--format", "json", "-o", "-"]).stdout;
     let report: Value = serde_json::from_str(&text).unwrap();
     let metric = &report["metrics"]["quality"];
     assert_eq!((&metric["value"], &metric["n"], &report["totals"]["unscored"]), (&json!(8.0), &json!(1), &json!(4)));
@@ -43,7 +43,7 @@ fn a_reply_without_a_number_is_unscored() {
         let score = &cell["scores"]["quality"];
         assert!(score["unscored"].as_str().is_some_and(|reason| !reason.is_empty()), "{cell}");
     }
-    assert!(place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout.contains("4"), "{text}");
+    assert!(place.succeed(&["report", "r", "--format", "md", "-o", "-"]).stdout.contains("4"), "{text}");
 }
 
 /// PE-06: the judge is shown an output to its last line.
@@ -52,8 +52,8 @@ fn a_judge_sees_the_whole_output() {
     let place = Place::new();
     let output: String = (0..400).map(|at| format!("line {at} of the answer\n")).collect();
     judged(&place, &[(&output, "{\"scores\": {\"good\": 5}, \"reasoning\": \"All of it.\"}")]);
-    place.fine(&["run", "--run-id", "r"]);
-    let trace: Value = serde_json::from_str(&place.fine(&["trace", "r", "0", "--json"]).stdout).unwrap();
+    place.succeed(&["run", "--run-id", "r"]);
+    let trace: Value = serde_json::from_str(&place.succeed(&["trace", "r", "0", "--json"]).stdout).unwrap();
     let request = trace["calls"][0]["request"].as_str().unwrap();
     assert!((0..400).all(|at| request.contains(&format!("line {at} of the answer"))));
 }
@@ -67,7 +67,7 @@ fn a_resumed_run_keeps_its_part_of_the_dataset() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     let stopped = place.karat(&["run", "--run-id", "r", "--limit", "4", "--max-calls", "2", "-j", "1"]);
     assert_eq!(stopped.code, 5, "{}", stopped.all());
-    place.fine(&["resume", "r", "--max-calls", "100"]);
+    place.succeed(&["resume", "r", "--max-calls", "100"]);
     assert_eq!((provider.requests(), provider.duplicates()), (4, 0));
     assert_eq!(place.report("r")["totals"]["cells"], 4);
 }
@@ -79,9 +79,9 @@ fn a_plan_has_a_price_and_makes_no_call() {
     let place = Place::new();
     place.write("data.jsonl", &questions(7));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
     assert!(plan.to_string().contains("usd"), "{plan}");
-    assert!(place.fine(&["plan"]).stdout.contains('$'));
+    assert!(place.succeed(&["plan"]).stdout.contains('$'));
     assert_eq!(provider.requests(), 0);
 }
 
@@ -91,9 +91,9 @@ fn a_run_without_cells_fails() {
     let place = Place::new();
     for arguments in [&["--sample", "no-such"][..], &["--set", "dataset.where=sample.id == 'none'"], &["--limit", "0"]]
     {
-        let said = place.karat(&[&["run", "faq"], arguments].concat());
-        assert_eq!(said.code, 1, "{arguments:?}: {}", said.all());
-        assert!(!said.stderr.is_empty());
+        let result = place.karat(&[&["run", "faq"], arguments].concat());
+        assert_eq!(result.code, 1, "{arguments:?}: {}", result.all());
+        assert!(!result.stderr.is_empty());
     }
 }
 
@@ -125,7 +125,7 @@ fn content_is_never_executed() {
     let hostile = "{{ 7 * 7 }} {% for i in range(3) %}x{% endfor %} <script>alert(1)</script> [[fine]]";
     place.write("data.jsonl", &format!("{}\n", json!({"id": "<b>q</b>", "question": hostile, "target": "fine"})));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "r", "--format", "html,md", "-o", "out"]);
+    place.succeed(&["run", "--run-id", "r", "--format", "html,md", "-o", "out"]);
     assert_eq!(provider.received_requests()[0].json()["messages"][0]["content"], hostile);
     let page = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
     assert!(!page.contains("<script>alert") && !page.contains("<b>q</b>") && page.contains("&lt;b&gt;q"), "{page}");
@@ -180,28 +180,28 @@ fn an_alias_cannot_move_silently() {
     let place = Place::new();
     let provider = dated("alias-2026-01", "judge", 8);
     aliases(&place, &provider.base_url());
-    place.fine(&["run", "--run-id", "r1"]);
-    let again = place.fine(&["run", "--run-id", "r1-again"]);
+    place.succeed(&["run", "--run-id", "r1"]);
+    let again = place.succeed(&["run", "--run-id", "r1-again"]);
     assert_eq!(provider.requests(), 16, "{}", again.all());
     let stopped = place.karat(&["run", "--run-id", "r1-cut", "--no-cache", "--max-calls", "5", "-j", "1"]);
     assert_eq!(stopped.code, 5, "{}", stopped.all());
-    place.fine(&["resume", "r1-cut", "--max-calls", "100"]);
+    place.succeed(&["resume", "r1-cut", "--max-calls", "100"]);
     assert_eq!(place.canonical("r1-cut"), place.canonical("r1"));
     let moved = dated("alias-2026-02", "judge-2026-02", 6);
     aliases(&place, &moved.base_url());
-    place.fine(&["run", "--run-id", "r2"]);
+    place.succeed(&["run", "--run-id", "r2"]);
     for (run, model, judge) in [
         ("r1", "alias-2026-01", "judge"),
         ("r1-again", "alias-2026-01", "judge"),
         ("r2", "alias-2026-02", "judge-2026-02"),
     ] {
         let report = place.report(run);
-        let said = |asked: &str, name: &str| json!([{ "asked": asked, "model": name, "n": 8 }]);
-        assert_eq!(report["models"][0]["answered_as"], said("alias", model), "{run}");
-        assert_eq!(report["judges"][0]["answered_as"], said("judge", judge), "{run}");
+        let result = |asked: &str, name: &str| json!([{ "asked": asked, "model": name, "n": 8 }]);
+        assert_eq!(report["models"][0]["answered_as"], result("alias", model), "{run}");
+        assert_eq!(report["judges"][0]["answered_as"], result("judge", judge), "{run}");
     }
-    assert!(place.fine(&["report", "r2", "--format", "md", "-o", "-"]).stdout.contains("judge as judge-2026-02"));
-    let compared = place.fine(&["compare", "r1", "r2"]).stdout;
+    assert!(place.succeed(&["report", "r2", "--format", "md", "-o", "-"]).stdout.contains("judge as judge-2026-02"));
+    let compared = place.succeed(&["compare", "r1", "r2"]).stdout;
     assert!(
         compared.contains("The judge `judge` of `quality` reported another model: judge → judge-2026-02"),
         "{compared}"
@@ -209,5 +209,5 @@ fn an_alias_cannot_move_silently() {
     assert!(compared.contains("The model `alias` reported alias-2026-01 in the baseline"), "{compared}");
     // The samples that moved are listed; the verdict is not drawn from them.
     assert!(compared.contains("): undecided; ") && !compared.contains("): worse"), "{compared}");
-    assert!(place.fine(&["compare", "r1", "r2", "--allow-changed"]).stdout.contains("): worse"));
+    assert!(place.succeed(&["compare", "r1", "r2", "--allow-changed"]).stdout.contains("): worse"));
 }

@@ -29,8 +29,8 @@ fn with(part: &str, by: &str) -> String {
 
 /// Exit code and messages of a command.
 fn told(place: &Place, arguments: &[&str]) -> String {
-    let said = place.karat(arguments);
-    format!("$ karat {}\n(exit {})\n{}", arguments.join(" "), said.code, said.stderr.trim_end())
+    let result = place.karat(arguments);
+    format!("$ karat {}\n(exit {})\n{}", arguments.join(" "), result.code, result.stderr.trim_end())
 }
 
 /// D12, D34, D36, D38, D42, D44, D46, D47, D50, D58, D61: what the command line says of mistakes, and what it advises.
@@ -40,7 +40,7 @@ fn mistakes_on_the_command_line() {
     empty.write("folder/suite.yaml", SUITE);
     empty.write("other/readme.txt", "x");
     let tickets = place(SUITE);
-    tickets.fine(&["run", "--run-id", "a"]);
+    tickets.succeed(&["run", "--run-id", "a"]);
     let asserts =
         place(&with("metric: exact, output: $.category", "metric: assert").replace(", reference: category", ""));
     let http = "{ id: small, provider: openai, base_url: \"http://127.0.0.1:1/v1\", api_key_env: NO_SUCH_KEY }";
@@ -74,12 +74,13 @@ fn mistakes_on_the_command_line() {
 #[test]
 fn the_advice_of_a_trace_works() {
     let tickets = place(SUITE);
-    tickets.fine(&["run", "--run-id", "a"]);
-    let said = tickets.karat(&["trace"]);
-    let advice = said.stderr.split("`karat trace ").nth(1).and_then(|rest| rest.split('`').next()).unwrap().to_owned();
-    assert_eq!((said.code, advice.as_str()), (1, "t01/small/plain"));
+    tickets.succeed(&["run", "--run-id", "a"]);
+    let result = tickets.karat(&["trace"]);
+    let advice =
+        result.stderr.split("`karat trace ").nth(1).and_then(|rest| rest.split('`').next()).unwrap().to_owned();
+    assert_eq!((result.code, advice.as_str()), (1, "t01/small/plain"));
     for arguments in [&["trace", &advice][..], &["trace", "0"], &["trace", "a", "0"], &["trace", "a", &advice]] {
-        assert!(tickets.fine(arguments).stdout.contains("t01 × small × plain"), "{arguments:?}");
+        assert!(tickets.succeed(arguments).stdout.contains("t01 × small × plain"), "{arguments:?}");
     }
     assert!(tickets.karat(&["trace", "nope"]).stderr.contains("no cell `nope`"));
 }
@@ -99,8 +100,8 @@ fn paths_are_checked_against_the_last_run() {
         )
     };
     let tickets = place(&suite("\"$.claims[*].text\"", "category"));
-    tickets.fine(&["run", "--run-id", "a", "--no-gate"]);
-    assert!(!tickets.fine(&["validate"]).stderr.contains("warning"));
+    tickets.succeed(&["run", "--run-id", "a", "--no-gate"]);
+    assert!(!tickets.succeed(&["validate"]).stderr.contains("warning"));
     for (output, rubric, told) in [
         (
             "\"$.claims[*].txt\"",
@@ -113,11 +114,11 @@ fn paths_are_checked_against_the_last_run() {
         ("$.category", "categry", "did you mean `output.category`?"),
     ] {
         tickets.write("karat.yaml", &suite(output, rubric));
-        let said = tickets.fine(&["validate"]);
-        assert!(said.stderr.contains(told), "{told}\n{}", said.all());
+        let result = tickets.succeed(&["validate"]);
+        assert!(result.stderr.contains(told), "{told}\n{}", result.all());
     }
     tickets.write("karat.yaml", &suite("\"$.other[*]\"", "category").replace("Classify", "Sort"));
-    assert!(!tickets.fine(&["validate"]).stderr.contains("leads to nothing"));
+    assert!(!tickets.succeed(&["validate"]).stderr.contains("leads to nothing"));
 }
 
 /// D10: a plural path that leads to nothing in any output is an error after the run; an empty list is a result.
@@ -127,13 +128,13 @@ fn a_plural_path_that_matches_no_output_is_an_error() {
         let suite = with("metric: exact, output: $.category", &format!("metric: count, output: \"{path}\""));
         place(&suite.replace("{\"category\": \"billing\", \"priority\": 2}", reply))
     };
-    let said = counted("$.claims[*]", "{\"claim\": [1, 2]}").karat(&["run"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.all().contains("`output: $.claims[*]` matches nothing in any of 2 outputs"), "{}", said.all());
-    assert!(said.all().contains("did you mean `$.claim[*]`?"), "{}", said.all());
+    let result = counted("$.claims[*]", "{\"claim\": [1, 2]}").karat(&["run"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    assert!(result.all().contains("`output: $.claims[*]` matches nothing in any of 2 outputs"), "{}", result.all());
+    assert!(result.all().contains("did you mean `$.claim[*]`?"), "{}", result.all());
     for (reply, count) in [("{\"claims\": []}", 0.0), ("{\"claims\": [1, 2]}", 2.0)] {
         let fine = counted("$.claims[*]", reply);
-        fine.fine(&["run", "--run-id", "a"]);
+        fine.succeed(&["run", "--run-id", "a"]);
         assert_eq!(fine.report("a")["metrics"]["label"]["value"], serde_json::json!(count), "{reply}");
     }
 }
@@ -147,28 +148,28 @@ fn an_unusable_reply_is_found() {
          scorers: { good: { rubric: { ask: Is it good?, show: { it: \"{{ output.category }}\" } } } }",
     );
     let tickets = place(&judged);
-    let said = tickets.karat(&["run", "--run-id", "a"]);
+    let result = tickets.karat(&["run", "--run-id", "a"]);
     assert!(
-        said.all().contains("contains no JSON: \"Sorry, I think it is fine.\" (see `karat trace a 0`)"),
+        result.all().contains("contains no JSON: \"Sorry, I think it is fine.\" (see `karat trace a 0`)"),
         "{}",
-        said.all()
+        result.all()
     );
-    let report = tickets.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    let report = tickets.succeed(&["report", "a", "--format", "md", "-o", "-"]).stdout;
     assert!(report.contains("(see `karat trace a 0`)"), "{report}");
-    let trace = tickets.fine(&["trace", "a", "0"]).stdout;
+    let trace = tickets.succeed(&["trace", "a", "0"]).stdout;
     assert!(trace.contains("Sorry, I think it is fine."), "{trace}");
-    assert!(!tickets.fine(&["report", "a", "--canonical", "--format", "md", "-o", "-"]).stdout.contains("trace a"));
+    assert!(!tickets.succeed(&["report", "a", "--canonical", "--format", "md", "-o", "-"]).stdout.contains("trace a"));
 }
 
 /// D34, D50: the advice for a missing suite works when it is followed.
 #[test]
 fn the_advice_of_a_missing_suite_works() {
     let empty = Place::new();
-    empty.fine(&["init", "faq", "."]);
-    empty.fine(&["run"]);
+    empty.succeed(&["init", "faq", "."]);
+    empty.succeed(&["run"]);
     empty.write("other/readme.txt", "x");
-    empty.fine(&["init", "faq", "other"]);
-    empty.fine(&["run", "other/"]);
+    empty.succeed(&["init", "faq", "other"]);
+    empty.succeed(&["run", "other/"]);
 }
 
 /// D10: a path that matches no output is an error after the run, and no figure; a path that some outputs lack is a low
@@ -176,25 +177,25 @@ fn the_advice_of_a_missing_suite_works() {
 #[test]
 fn a_path_that_matches_no_output_is_an_error() {
     let wrong = place(&with("$.category", "$.kategory"));
-    let said = wrong.karat(&["run", "--run-id", "a"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    let told = format!("{}\n{}", said.stdout, said.stderr);
+    let result = wrong.karat(&["run", "--run-id", "a"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    let told = format!("{}\n{}", result.stdout, result.stderr);
     assert!(told.contains("`output: $.kategory` matches nothing in any of 2 outputs"), "{told}");
     assert!(told.contains("did you mean `$.category`?") && !told.contains("0.000"), "{told}");
     let report = wrong.report("a");
     assert!(report["metrics"]["label"]["value"].is_null(), "{}", report["metrics"]);
     wrong.write("karat.yaml", SUITE);
-    let mended = wrong.fine(&["run", "--run-id", "b"]);
+    let mended = wrong.succeed(&["run", "--run-id", "b"]);
     assert!(mended.all().contains("1.000"), "{}", mended.all());
     let foreign = place(&with("$.category", "$.zzz.x"));
-    let said = foreign.karat(&["run"]);
-    assert!(said.all().contains("the outputs have: category, priority"), "{}", said.all());
+    let result = foreign.karat(&["run"]);
+    assert!(result.all().contains("the outputs have: category, priority"), "{}", result.all());
     let reply = "'{\"category\": \"billing\", \"priority\": 2}'";
     let some =
         with(reply, "'{% if \"again\" in user %}{\"other\": 1}{% else %}{\"category\": \"billing\"}{% endif %}'");
     let partly = place(&some);
-    let said = partly.karat(&["run", "--run-id", "a"]);
-    assert_eq!((said.code, &partly.report("a")["metrics"]["label"]["value"]), (0, &0.5.into()), "{}", said.all());
+    let result = partly.karat(&["run", "--run-id", "a"]);
+    assert_eq!((result.code, &partly.report("a")["metrics"]["label"]["value"]), (0, &0.5.into()), "{}", result.all());
 }
 
 /// D1: a template that would overflow the stack or the memory is an error with its place, also in `validate`.
@@ -202,13 +203,13 @@ fn a_path_that_matches_no_output_is_an_error() {
 fn templates_do_not_end_the_process() {
     let chain = place(&with("{{ sample.ticket }}", &format!("{{{{ {}sample.ticket }}}}", "not ".repeat(30_000))));
     for command in ["validate", "plan", "run"] {
-        let said = chain.karat(&[command]);
-        assert_eq!(said.code, 1, "{}", &said.stderr[..said.stderr.len().min(400)]);
-        assert!(said.stderr.contains("operators hang together") && said.stderr.contains("karat.yaml:4:"));
+        let result = chain.karat(&[command]);
+        assert_eq!(result.code, 1, "{}", &result.stderr[..result.stderr.len().min(400)]);
+        assert!(result.stderr.contains("operators hang together") && result.stderr.contains("karat.yaml:4:"));
     }
     let large = place(&with("{{ sample.ticket }}", "{{ sample.ticket | indent(2000000000, true) }}"));
-    let said = large.karat(&["run", "--run-id", "a"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = large.karat(&["run", "--run-id", "a"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     let error = large.report("a")["cells"][0]["error"]["message"].to_string();
     assert!(error.contains("larger than 64 MiB"), "{error}");
 }
@@ -217,18 +218,18 @@ fn templates_do_not_end_the_process() {
 #[test]
 fn sets_of_models_are_planned() {
     let place = Place::new();
-    let said = place.fine(&["plan", "claims", "--limit", "2", "--models", "starter"]);
+    let result = place.succeed(&["plan", "claims", "--limit", "2", "--models", "starter"]);
     for model in ["gpt-5", "claude-sonnet-4", "gpt-4o-mini", "gemini-2.5-pro"] {
-        assert!(said.stdout.contains(model), "{model}: {}", said.stdout);
+        assert!(result.stdout.contains(model), "{model}: {}", result.stdout);
     }
     for (set, model) in [("experimental", "qwen3-235b"), ("free-tier", "deepseek-r1-free")] {
         assert!(
-            place.fine(&["plan", "claims", "--limit", "2", "--models", set, "--yes"]).stdout.contains(model),
+            place.succeed(&["plan", "claims", "--limit", "2", "--models", set, "--yes"]).stdout.contains(model),
             "{set}"
         );
-        assert!(place.fine(&["models", set]).stdout.contains(model), "{set}");
+        assert!(place.succeed(&["models", set]).stdout.contains(model), "{set}");
     }
-    assert!(place.fine(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-4o-mini, gemini-2.5-pro"));
+    assert!(place.succeed(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-4o-mini, gemini-2.5-pro"));
     assert!(place.karat(&["plan", "claims", "--models", "startr"]).stderr.contains("did you mean `starter`?"));
 }
 
@@ -240,7 +241,7 @@ fn mistakes_name_what_was_meant() {
     named.write("suite-a.yaml", SUITE);
     named.write("tickets.jsonl", TICKETS);
     let tickets = place(&with("plain:", "plain: [ { prompt: { text: \"{{ sample.ticket }}\" } } ], kind:"));
-    tickets.fine(&["run", "--run-id", "a", "--no-gate"]);
+    tickets.succeed(&["run", "--run-id", "a", "--no-gate"]);
     tickets.write("folder/x.txt", "x");
     let cases: &[(&Place, &[&str], i32, &[&str])] = &[
         (&empty, &["ls"], 0, &["no runs: `karat run` makes one"]),
@@ -263,25 +264,25 @@ fn mistakes_name_what_was_meant() {
         (&tickets, &["run", "--store", "folder"], 1, &["it is a folder. Name a file in it"]),
     ];
     for (place, arguments, code, parts) in cases {
-        let said = place.karat(arguments);
-        assert_eq!(said.code, *code, "{arguments:?}: {}", said.all());
+        let result = place.karat(arguments);
+        assert_eq!(result.code, *code, "{arguments:?}: {}", result.all());
         for part in *parts {
-            assert!(said.stderr.contains(part), "{arguments:?}: `{part}`\n{}", said.all());
+            assert!(result.stderr.contains(part), "{arguments:?}: `{part}`\n{}", result.all());
         }
     }
     for arguments in
         [&["report", "karat.yaml"][..], &["gate", "karat.yaml", "--min", "label=0.1"], &["report", "tickets"]]
     {
-        let said = tickets.karat(arguments);
-        assert_eq!(said.code, 0, "{arguments:?}: {}", said.all());
+        let result = tickets.karat(arguments);
+        assert_eq!(result.code, 0, "{arguments:?}: {}", result.all());
     }
     let store = tickets.path().join(".karat/karat.db");
     std::fs::OpenOptions::new().write(true).open(&store).unwrap().set_len(5000).unwrap();
-    let said = tickets.karat(&["show"]);
+    let result = tickets.karat(&["show"]);
     assert!(
-        said.code == 1 && said.stderr.contains("karat store check") && said.stderr.contains("restore"),
+        result.code == 1 && result.stderr.contains("karat store check") && result.stderr.contains("restore"),
         "{}",
-        said.all()
+        result.all()
     );
 }
 
@@ -294,9 +295,9 @@ fn a_gate_that_saw_nothing_does_not_pass() {
             "{SUITE}gates: [ {{ metric: label, min: 50%, where: \"sample.category == 'other'\"{more} }} ]\n"
         ))
     };
-    let said = gated("").karat(&["run"]);
-    assert_eq!(said.code, 4, "{}", said.all());
-    assert!(said.all().contains("no cell matches"), "{}", said.all());
+    let result = gated("").karat(&["run"]);
+    assert_eq!(result.code, 4, "{}", result.all());
+    assert!(result.all().contains("no cell matches"), "{}", result.all());
     assert_eq!(gated("").karat(&["run", "--limit", "1"]).code, 0);
     assert_eq!(gated(", on_undecided: warn").karat(&["run"]).code, 0);
 }
@@ -309,12 +310,12 @@ fn the_end_of_a_programs_error_is_shown() {
                  variants: { plain: [ { version: v1, command: { run: [python3, work.py] } } ] }\nscorers: { label: { metric: exact } }\n";
     let failing = place(suite);
     failing.write("work.py", script);
-    let said = failing.karat(&["run", "--run-id", "a"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    for shown in [&said.stdout, &said.stderr, &failing.fine(&["trace", "0"]).stdout] {
-        assert!(shown.contains("KeyError: 'MY_TOKEN'") && shown.contains("frame0.py"), "{}", said.all());
+    let result = failing.karat(&["run", "--run-id", "a"]);
+    assert_eq!(result.code, 1, "{}", result.all());
+    for shown in [&result.stdout, &result.stderr, &failing.succeed(&["trace", "0"]).stdout] {
+        assert!(shown.contains("KeyError: 'MY_TOKEN'") && shown.contains("frame0.py"), "{}", result.all());
     }
-    assert!(said.stdout.contains("`env: { NAME: \"${NAME}\" }`"), "{}", said.all());
+    assert!(result.stdout.contains("`env: { NAME: \"${NAME}\" }`"), "{}", result.all());
 }
 
 /// F59: one more item of a list that was meant, and a file of another tool, are told as that.
@@ -331,7 +332,7 @@ fn lists_without_commas_and_foreign_files_are_named() {
         (&["run", "gpt-4o"], "choose it with `--models gpt-4o`"),
         (&["run", "pf.yaml"], "`karat import promptfoo pf.yaml` makes a suite of it"),
     ] {
-        let said = tickets.karat(arguments);
-        assert!(said.code == 1 && said.stderr.contains(wanted), "{}", said.all());
+        let result = tickets.karat(arguments);
+        assert!(result.code == 1 && result.stderr.contains(wanted), "{}", result.all());
     }
 }

@@ -2,7 +2,7 @@
 
 use testkit::{Behaviour, FakeProvider};
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 const SUITE: &str = "name: x
 dataset: { rows: [ { id: a, q: hi }, { id: b, q: you } ] }
@@ -21,10 +21,10 @@ impl Bench {
         Self(place, FakeProvider::start(Behaviour::ok("42")).unwrap())
     }
 
-    fn karat(&self, arguments: &[&str]) -> Said {
+    fn karat(&self, arguments: &[&str]) -> CommandOutput {
         let mut command = self.0.command(arguments);
         command.env("OPENAI_BASE_URL", self.1.base_url()).env("OPENAI_API_KEY", "sk-planted-4242");
-        Said::of(command.output().unwrap())
+        CommandOutput::of(command.output().unwrap())
     }
 }
 
@@ -37,9 +37,9 @@ fn a_file_does_not_direct_keys_elsewhere() {
         place.write(name, file);
         let mut command = place.command(arguments);
         command.envs(key.map(|key| ("OPENAI_API_KEY", key)));
-        let said = Said::of(command.output().unwrap());
+        let result = CommandOutput::of(command.output().unwrap());
         std::fs::remove_file(place.path().join(name)).unwrap();
-        said
+        result
     };
     let address = provider.base_url();
     for (name, file) in [
@@ -48,8 +48,8 @@ fn a_file_does_not_direct_keys_elsewhere() {
         (".env", format!("OPENAI_BASE_URL={address}/${{OPENAI_API_KEY}}\nOPENAI_API_KEY=of-the-file\n")),
     ] {
         for arguments in [&["run"][..], &["run", "--safe"], &["plan"], &["doctor"]] {
-            let said = run(Some("sk-planted-4242"), &file, name, arguments);
-            let text = said.all();
+            let result = run(Some("sk-planted-4242"), &file, name, arguments);
+            let text = result.all();
             for part in [address.as_str(), "OPENAI_BASE_URL", &format!("`{name}`")] {
                 assert!(text.contains(part), "{part}: {text}");
             }
@@ -57,17 +57,17 @@ fn a_file_does_not_direct_keys_elsewhere() {
             let is_plan = arguments[0] == "plan";
             assert!(is_plan || text.contains("OPENAI_API_KEY in the environment"), "{text}");
             assert!(!text.contains("sk-planted"), "{text}");
-            assert_eq!(said.code, i32::from(!is_plan), "{text}");
+            assert_eq!(result.code, i32::from(!is_plan), "{text}");
         }
     }
     assert_eq!(provider.received_requests().len(), 0);
     let own = format!("OPENAI_BASE_URL={address}\nOPENAI_API_KEY=of-the-file\n");
-    let said = run(None, &own, ".env", &["run", "--run-id", "own"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = run(None, &own, ".env", &["run", "--run-id", "own"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let note = format!("model openai:gpt-5-nano is asked at {address} (OPENAI_BASE_URL in `.env`)");
-    assert!(said.all().contains(&note), "{}", said.all());
+    assert!(result.all().contains(&note), "{}", result.all());
     assert_eq!(place.report("own")["run"]["addresses"], serde_json::json!([note]));
-    let report = place.fine(&["report", "own", "--format", "md", "-o", "-"]).stdout;
+    let report = place.succeed(&["report", "own", "--format", "md", "-o", "-"]).stdout;
     assert!(report.contains(address.trim_start_matches("http://")), "{report}");
 }
 
@@ -75,17 +75,17 @@ fn a_file_does_not_direct_keys_elsewhere() {
 #[test]
 fn a_named_model_runs() {
     let bench = Bench::new(SUITE);
-    let said = bench.karat(&["run", "--run-id", "r"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = bench.karat(&["run", "--run-id", "r"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let request = bench.1.received_requests().remove(0);
     assert_eq!(request.json()["model"], "gpt-5-nano");
     assert_eq!(request.header("authorization"), Some("Bearer sk-planted-4242"));
-    let traced = bench.0.fine(&["trace", "a/openai:gpt-5-nano/ask"]);
+    let traced = bench.0.succeed(&["trace", "a/openai:gpt-5-nano/ask"]);
     assert!(traced.stdout.contains("42"), "{}", traced.all());
     let slashed = bench.karat(&["run", "--models", "openai:acme/one:free", "--run-id", "s"]);
     assert_eq!(slashed.code, 0, "{}", slashed.all());
-    bench.0.fine(&["trace", "a/openai:acme/one:free/ask"]);
-    bench.0.fine(&["report", "s", "--format", "html", "-o", "out"]);
+    bench.0.succeed(&["trace", "a/openai:acme/one:free/ask"]);
+    bench.0.succeed(&["report", "s", "--format", "html", "-o", "out"]);
 }
 
 /// TG-52: the default ceiling does not bind a model without a price; plan and run say so, once, and count no cost of 0.
@@ -113,15 +113,19 @@ fn the_default_ceiling_names_what_it_does_not_bind() {
 #[test]
 fn a_written_budget_needs_a_price() {
     let bench = Bench::new(SUITE);
-    let said = bench.karat(&["run", "--budget-usd", "1", "--yes"]);
+    let result = bench.karat(&["run", "--budget-usd", "1", "--yes"]);
     let expected = "the price of openai:gpt-5-nano is unknown, so the budget cannot hold";
-    assert!(said.code == 5 && said.stderr.contains(expected), "{}", said.all());
-    assert!(said.stderr.contains("{ id: \"openai:gpt-5-nano\", price: { input: 1, output: 2 } }"), "{}", said.all());
+    assert!(result.code == 5 && result.stderr.contains(expected), "{}", result.all());
+    assert!(
+        result.stderr.contains("{ id: \"openai:gpt-5-nano\", price: { input: 1, output: 2 } }"),
+        "{}",
+        result.all()
+    );
     assert!(bench.1.received_requests().is_empty());
     let entry = "models: [ { id: \"openai:gpt-5-nano\", price: { input: 1, output: 2 } } ]";
     bench.0.write("karat.yaml", &SUITE.replace("models: [openai:gpt-5-nano]", entry));
-    let said = bench.karat(&["run", "--budget-usd", "1"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = bench.karat(&["run", "--budget-usd", "1"]);
+    assert_eq!(result.code, 0, "{}", result.all());
 }
 
 /// TG-56: the key that a program prints reaches the provider, and nothing that is kept.
@@ -130,8 +134,8 @@ fn a_printed_key_is_kept_nowhere() {
     let entry = "models: [ { id: m, provider: openai, api_key_command: [sh, -c, \"cat key.txt\"], price: { input: 1, output: 2 } } ]";
     let bench = Bench::new(&SUITE.replace("models: [openai:gpt-5-nano]", entry));
     bench.0.write("key.txt", "sk-printed-1234567890\n");
-    let said = bench.karat(&["run", "--run-id", "r", "--format", "both", "-o", "out"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = bench.karat(&["run", "--run-id", "r", "--format", "both", "-o", "out"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     assert_eq!(bench.1.received_requests()[0].header("authorization"), Some("Bearer sk-printed-1234567890"));
     for file in [".karat/karat.db", "out/report.json", "out/report.md"] {
         let bytes = std::fs::read(bench.0.path().join(file)).unwrap();

@@ -51,14 +51,14 @@ fn claims_runs_against_openai_base_url() {
         "--format",
         "md,json,cells",
     ];
-    let said = place
+    let result = place
         .command(&arguments)
         .env("OPENAI_BASE_URL", provider.base_url())
         .env("OPENAI_API_KEY", key)
         .output()
-        .map(crate::place::Said::of)
+        .map(crate::place::CommandOutput::of)
         .unwrap();
-    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(result.code, 0, "{}", result.all());
     // 2 samples × (one shared extraction + two edits) and one judge call for each different output.
     let judged = provider.received_requests().iter().filter(|it| it.json()["model"] == "gpt-4o").count();
     assert_eq!(provider.requests() - judged, 2 * 3);
@@ -70,7 +70,7 @@ fn claims_runs_against_openai_base_url() {
     assert_no_trace(place.path(), key);
 }
 
-/// TG-51: settings that a model refuses cost one request each in a run, are no errors, and are reported.
+/// TG-51: settings that a model refuses cost one request each in a run, are not errors, and are reported.
 #[test]
 fn refused_settings_are_reported() {
     let answer = |received: &ReceivedRequest| match received.json().get("temperature") {
@@ -88,12 +88,12 @@ fn refused_settings_are_reported() {
         .replace("max_concurrency: 16", "max_concurrency: 1");
     place.write("karat.yaml", &suite);
     place.write("data.jsonl", &crate::place::questions(20));
-    let said = place.fine(&["run", "--run-id", "r"]);
-    assert_eq!(provider.requests(), 21, "{}", said.all());
-    assert!(said.all().contains("mock: temperature was not applied (20 cells)"), "{}", said.all());
+    let result = place.succeed(&["run", "--run-id", "r"]);
+    assert_eq!(provider.requests(), 21, "{}", result.all());
+    assert!(result.all().contains("mock: temperature was not applied (20 cells)"), "{}", result.all());
     let report = place.report("r");
     assert_eq!((&report["totals"]["errors"], &report["totals"]["cells"]), (&json!(0), &json!(20)));
-    let again = place.fine(&["run", "--run-id", "again"]);
+    let again = place.succeed(&["run", "--run-id", "again"]);
     assert_eq!(provider.requests(), 21, "all results are reused: {}", again.all());
 }
 
@@ -105,11 +105,11 @@ fn reports_state_the_origin_of_prices() {
     let origin = "output: 2.0, as_of: 2026-11-20, source: price list";
     place.write("karat.yaml", &crate::place::suite(&provider.base_url()).replace("output: 2.0", origin));
     place.write("data.jsonl", &crate::place::questions(1));
-    place.fine(&["run", "--run-id", "r"]);
+    place.succeed(&["run", "--run-id", "r"]);
     let price = &place.report("r")["run"]["config"]["models"][0]["price"];
     assert_eq!((&price["as_of"], &price["source"]), (&json!("2026-11-20"), &json!("price list")));
     for format in ["md", "html"] {
-        let report = place.fine(&["report", "r", "--format", format, "-o", "-"]).stdout;
+        let report = place.succeed(&["report", "r", "--format", format, "-o", "-"]).stdout;
         assert!(report.contains("Prices read: mock 2026-11-20, price list"), "{format}: {report}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 const PERSONAL: [&str; 5] = [
     "ann@mail.example",
@@ -48,8 +48,8 @@ privacy: {privacy}
 }
 
 /// Everything that the place holds and says of a run.
-fn everything(place: &Place, said: &Said) -> String {
-    let mut all = vec![said.all()];
+fn everything(place: &Place, result: &CommandOutput) -> String {
+    let mut all = vec![result.all()];
     for arguments in [
         &["trace", "a", "0", "--json"][..],
         &["report", "a", "--format", "json", "-o", "-"],
@@ -59,7 +59,7 @@ fn everything(place: &Place, said: &Said) -> String {
         &["show", "a", "--format", "json"],
         &["why", "s1/m/direct"],
     ] {
-        all.push(place.fine(arguments).all());
+        all.push(place.succeed(arguments).all());
     }
     all.extend(stored(place));
     all.join("\n")
@@ -87,11 +87,11 @@ fn stored(place: &Place) -> Vec<String> {
 fn personal_data_is_neither_stored_nor_judged() {
     let provider = provider();
     let place = place(&provider, "{ redact: [email, phone, card, iban, api_key], patterns: { who: 'Ann' } }");
-    let said = place.fine(&["run", "--run-id", "a"]);
+    let result = place.succeed(&["run", "--run-id", "a"]);
     let received = provider.received_requests();
     let (asked, judged): (Vec<_>, Vec<_>) = received.iter().partition(|it| it.json()["model"] == "mock-model");
     assert_eq!((asked.len(), judged.len()), (1, 1));
-    let all = everything(&place, &said);
+    let all = everything(&place, &result);
     for secret in PERSONAL {
         assert!(asked[0].json().to_string().contains(secret), "the model gets {secret}");
         assert!(!judged[0].json().to_string().contains(secret), "the judge gets {secret}");
@@ -114,12 +114,12 @@ fn quotations_are_redacted_before_they_are_cut() {
         let (_, row) = text.split_once("say ").unwrap();
         let mut words = row.split(|mark: char| !mark.is_ascii_alphanumeric());
         let (how, padding, which) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
-        let said = format!("{} {}", "x".repeat(padding.parse().unwrap()), PERSONAL[which.parse::<usize>().unwrap()]);
+        let result = format!("{} {}", "x".repeat(padding.parse().unwrap()), PERSONAL[which.parse::<usize>().unwrap()]);
         match how {
-            "status" => Behaviour::raw(400, format!(r#"{{"error":{{"message":"{said} is wrong"}}}}"#)),
-            "moved" => Behaviour::status(302, "").with_header("location", format!("https://x/{said}")),
-            "page" => Behaviour::raw(400, format!("<html>{said} is wrong</html>")),
-            _ => Behaviour::raw(200, format!(r#"{{"error":{{"message":"{said} is wrong"}}}}"#)),
+            "status" => Behaviour::raw(400, format!(r#"{{"error":{{"message":"{result} is wrong"}}}}"#)),
+            "moved" => Behaviour::status(302, "").with_header("location", format!("https://x/{result}")),
+            "page" => Behaviour::raw(400, format!("<html>{result} is wrong</html>")),
+            _ => Behaviour::raw(200, format!(r#"{{"error":{{"message":"{result} is wrong"}}}}"#)),
         }
     }))
     .unwrap();
@@ -147,7 +147,7 @@ privacy: {{ redact: [email, phone, card, iban, api_key] }}
             url = provider.base_url()
         ),
     );
-    let said = place.karat(&["run", "--run-id", "a"]);
+    let result = place.karat(&["run", "--run-id", "a"]);
     let shell = PERSONAL.iter().flat_map(|secret| (370..=400).map(move |padding| (padding, secret)));
     let rows = shell.enumerate().map(|(at, (padding, secret))| {
         serde_json::json!({"id": format!("c{at}"), "q": format!("{}{secret}", "x".repeat(padding) + " ")}).to_string()
@@ -165,9 +165,9 @@ privacy: { redact: [email, phone, card, iban, api_key] }
 "#,
     );
     let printed = place.karat(&["run", "c.yaml", "--run-id", "c"]);
-    assert!(printed.code == 1 && said.code == 1, "{} {}", said.all(), printed.all());
-    let all = stored(&place).join("\n") + &said.all() + &printed.all();
-    assert!(all.contains("[email]") && all.contains("[card]"), "{}", said.all());
+    assert!(printed.code == 1 && result.code == 1, "{} {}", result.all(), printed.all());
+    let all = stored(&place).join("\n") + &result.all() + &printed.all();
+    assert!(all.contains("[email]") && all.contains("[card]"), "{}", result.all());
     for secret in PERSONAL {
         let begin: String = secret.chars().take(8).collect();
         assert!(!all.contains(&begin), "{begin} is kept");
@@ -179,14 +179,14 @@ privacy: { redact: [email, phone, card, iban, api_key] }
 fn sensitive_content_is_not_kept() {
     let provider = provider();
     let place = place(&provider, "{ sensitive: true }");
-    let said = place.fine(&["run", "--run-id", "a"]);
-    let all = everything(&place, &said);
+    let result = place.succeed(&["run", "--run-id", "a"]);
+    let all = everything(&place, &result);
     for text in PERSONAL.iter().chain(&["Reply to", "wrote from"]) {
         assert!(!all.contains(text), "{text} is kept");
     }
     let report = place.report("a");
     assert_eq!((&report["metrics"]["q"]["value"], &report["totals"]["errors"]), (&4.0.into(), &0.into()));
-    let trace: Value = serde_json::from_str(&place.fine(&["trace", "a", "0", "--json"]).stdout).unwrap();
+    let trace: Value = serde_json::from_str(&place.succeed(&["trace", "a", "0", "--json"]).stdout).unwrap();
     assert_eq!((&trace["calls"][0]["request"], &trace["output"]), (&"".into(), &Value::Null));
 }
 
@@ -216,9 +216,9 @@ run: {{ call_log: calls.log }}
                 provider.base_url()
             ),
         );
-        let said = place.karat(&["run"]);
+        let result = place.karat(&["run"]);
         let log = place.text("calls.log");
-        assert_eq!(log.matches("CMD: ").count(), 3, "{} {log}", said.all());
+        assert_eq!(log.matches("CMD: ").count(), 3, "{} {log}", result.all());
         assert!(log.contains(command) && !log.contains("ann@") && !log.contains("ann%40"), "{log}");
         assert_eq!(log.contains("ERROR: process"), privacy.contains("sensitive"), "{log}");
     }
@@ -251,17 +251,17 @@ privacy: {{ redact: [email] }}
             service.url()
         ),
     );
-    let held = |said: &Said| {
-        let mut all = vec![said.all(), place.fine(&["report", "--format", "json", "-o", "-"]).stdout];
+    let held = |result: &CommandOutput| {
+        let mut all = vec![result.all(), place.succeed(&["report", "--format", "json", "-o", "-"]).stdout];
         for file in std::fs::read_dir(place.path().join(".karat")).unwrap().map(|it| it.unwrap().path()) {
             all.push(String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned());
         }
         all.join("\n")
     };
-    let all = held(&place.fine(&["run", "--run-id", "a"]));
+    let all = held(&place.succeed(&["run", "--run-id", "a"]));
     assert!(!all.contains("@mail.example") && all.contains("[email]") && all.contains("Ann Ohara"));
     std::fs::remove_dir_all(place.path().join(".karat")).unwrap();
-    let all = held(&place.fine(&["run", "--run-id", "b", "--set", "privacy.sensitive=true"]));
+    let all = held(&place.succeed(&["run", "--run-id", "b", "--set", "privacy.sensitive=true"]));
     assert!(!all.contains("@mail.example") && !all.contains("Ann Ohara"), "{all}");
 }
 
@@ -291,10 +291,10 @@ scorers: {{ len: {{ metric: length }} }}
     );
     let mut command = place.command(&["run", "--run-id", "a", "--record", ".karat-calls.jsonl"]);
     command.env("MOCK_KEY", secrets[0]).env("HEADER_KEY", secrets[1]).env("QUERY_KEY", secrets[2]);
-    let said = Said::of(command.output().unwrap());
-    assert_eq!(said.code, 1, "one cell is an error: {}", said.all());
+    let result = CommandOutput::of(command.output().unwrap());
+    assert_eq!(result.code, 1, "one cell is an error: {}", result.all());
     assert!(provider.received_requests().iter().any(|it| it.header("x-tenant") == Some(secrets[1])));
-    let mut all = everything_of(&place, &said);
+    let mut all = everything_of(&place, &result);
     all.push_str(&std::fs::read_to_string(place.path().join(".karat-calls.jsonl")).unwrap());
     for secret in secrets {
         assert!(!all.contains(secret), "{secret} is kept");
@@ -303,9 +303,14 @@ scorers: {{ len: {{ metric: length }} }}
 }
 
 /// [`everything`], where commands need the keys' variables to be set.
-fn everything_of(place: &Place, said: &Said) -> String {
-    let trace = place.fine(&["trace", "a", "1", "--json"]);
-    format!("{}\n{}\n{}", said.all(), trace.all(), place.fine(&["report", "a", "--format", "json", "-o", "-"]).all())
+fn everything_of(place: &Place, result: &CommandOutput) -> String {
+    let trace = place.succeed(&["trace", "a", "1", "--json"]);
+    format!(
+        "{}\n{}\n{}",
+        result.all(),
+        trace.all(),
+        place.succeed(&["report", "a", "--format", "json", "-o", "-"]).all()
+    )
 }
 
 /// The judge of the next test: it prints every key that it finds, in its reply, in its complaint across the place
@@ -372,11 +377,11 @@ run: {{ call_log: logs/calls.log }}
         "--record",
         "tape.jsonl",
     ]);
-    let said = Said::of(command.envs(keys).output().unwrap());
-    assert_eq!(said.code, 1, "{}", said.all());
-    let mut kept = vec![said.all()];
+    let result = CommandOutput::of(command.envs(keys).output().unwrap());
+    assert_eq!(result.code, 1, "{}", result.all());
+    let mut kept = vec![result.all()];
     for cell in ["0", "1", "2", "3"] {
-        kept.push(place.fine(&["trace", "a", cell, "--json"]).all());
+        kept.push(place.succeed(&["trace", "a", cell, "--json"]).all());
     }
     let mut folders = vec![place.path().to_owned()];
     while let Some(folder) = folders.pop() {

@@ -56,11 +56,11 @@ fn service() -> FakeProvider {
     FakeProvider::start(Script::by(answer)).unwrap()
 }
 
-fn run(place: &Place, service: &FakeProvider, arguments: &[&str]) -> crate::place::Said {
+fn run(place: &Place, service: &FakeProvider, arguments: &[&str]) -> crate::place::CommandOutput {
     let endpoint = format!("endpoint={}", service.url());
     let all: Vec<&str> = ["run", "karat.yaml", "-p", &endpoint].iter().chain(arguments).copied().collect();
     let output = place.command(&all).env("SERVICE_TOKEN", "token-9f8e7d6c").output().unwrap();
-    crate::place::Said::of(output)
+    crate::place::CommandOutput::of(output)
 }
 
 /// RG-03, RG-09: a service is asked with the row's own filters, its answer is mapped, its stage times, tokens and
@@ -70,8 +70,8 @@ fn a_service_is_asked_mapped_and_metered() {
     let (place, service) = (Place::new(), service());
     place.write("data.jsonl", ROWS);
     place.write("karat.yaml", &suite("version: v1", ""));
-    let said = run(&place, &service, &["--run-id", "r"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = run(&place, &service, &["--run-id", "r"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let received = service.received_requests();
     assert_eq!(received.len(), 2);
     assert!(received.iter().all(|it| it.path == "/query"));
@@ -83,8 +83,8 @@ fn a_service_is_asked_mapped_and_metered() {
     assert_eq!(report["metrics"]["llm_ms"]["value"], 12.5);
     // 1000 tokens at $2.50 and 100 at $10 a million.
     assert!((report["metrics"]["dollars"]["value"].as_f64().unwrap() - 0.0035).abs() < 1e-12, "{report}");
-    assert!(!place.fine(&["trace", "r", "0"]).stdout.contains("token-9f8e7d6c"));
-    assert!(place.fine(&["trace", "r", "0"]).stdout.contains("${SERVICE_TOKEN}"));
+    assert!(!place.succeed(&["trace", "r", "0"]).stdout.contains("token-9f8e7d6c"));
+    assert!(place.succeed(&["trace", "r", "0"]).stdout.contains("${SERVICE_TOKEN}"));
 }
 
 /// CL-07: with a version the answers are reused by another run, without one only by `resume`.
@@ -100,8 +100,8 @@ fn answers_are_reused_under_a_version_only() {
     assert_eq!(run(&place, &service, &[]).code, 0);
     assert_eq!(service.requests(), 4);
     place.write("karat.yaml", &suite("", ""));
-    let said = run(&place, &service, &[]);
-    assert!(said.stderr.contains("unknown-v0"), "{}", said.all());
+    let result = run(&place, &service, &[]);
+    assert!(result.stderr.contains("unknown-v0"), "{}", result.all());
     assert_eq!(run(&place, &service, &[]).code, 0);
     assert_eq!(service.requests(), 8);
 }
@@ -129,8 +129,8 @@ fn service_errors_are_not_wrong_answers() {
         place.write("data.jsonl", ROWS);
         place.write("karat.yaml", &suite("version: v1", ""));
         let timeout = if code == "timeout" { "500ms" } else { "20s" };
-        let said = run(&place, &service, &["--run-id", "r", "--limit", "1", "--timeout", timeout]);
-        assert_eq!(said.code, 1, "{code}: {}", said.all());
+        let result = run(&place, &service, &["--run-id", "r", "--limit", "1", "--timeout", timeout]);
+        assert_eq!(result.code, 1, "{code}: {}", result.all());
         let report = place.report("r");
         assert_eq!(report["totals"]["errors"], 1, "{code}");
         assert_eq!(report["cells"][0]["error"]["code"], code, "{report}");
@@ -150,9 +150,9 @@ fn a_missing_secret_stops_the_run_before_it_begins() {
     let (place, service) = (Place::new(), service());
     place.write("data.jsonl", ROWS);
     place.write("karat.yaml", &suite("version: v1", "").replace("SERVICE_TOKEN:-", "NOT_SET_ANYWHERE"));
-    let said = run(&place, &service, &[]);
-    assert_eq!((said.code, service.requests()), (1, 0), "{}", said.all());
-    assert!(said.stderr.contains("step query: it needs NOT_SET_ANYWHERE"), "{}", said.all());
+    let result = run(&place, &service, &[]);
+    assert_eq!((result.code, service.requests()), (1, 0), "{}", result.all());
+    assert!(result.stderr.contains("step query: it needs NOT_SET_ANYWHERE"), "{}", result.all());
 }
 
 fn commands(step: &str) -> String {
@@ -171,8 +171,8 @@ fn a_program_is_run_once_a_cell() {
     let step = "      command: { run: [sh, ./answer.sh, \"; echo {{ sample.id }}\"], stdin: \"{{ input }}\", env: { GIVEN: yes } }";
     place.write("suite/karat.yaml", &commands(step));
     let output = place.command(&["run", "suite", "--run-id", "r"]).env("LEAK", "leaked").output().unwrap();
-    let said = crate::place::Said::of(output);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = crate::place::CommandOutput::of(output);
+    assert_eq!(result.code, 0, "{}", result.all());
     let report = place.report("r");
     assert_eq!(report["metrics"]["right"]["value"], 1.0);
     assert_eq!(report["cells"][0]["output"], "first!yes; echo a");
@@ -197,9 +197,9 @@ fn a_program_that_fails_is_an_error_of_its_cell() {
         place.write("karat.yaml", &commands(&format!("      {step}")));
         let begun = Instant::now();
         let (run, code) = (code, code.trim_end_matches("-2"));
-        let said = place.karat(&["run", "--run-id", run, "--limit", "1", "--no-cache"]);
-        assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.stderr.contains(&format!(" ms: {code}: ")), "{}", said.all());
+        let result = place.karat(&["run", "--run-id", run, "--limit", "1", "--no-cache"]);
+        assert_eq!(result.code, 1, "{}", result.all());
+        assert!(result.stderr.contains(&format!(" ms: {code}: ")), "{}", result.all());
         let report = place.report(run);
         assert!(report["cells"][0]["error"]["message"].as_str().unwrap().contains(message), "{report}");
         assert!(begun.elapsed() < Duration::from_secs(20));
@@ -223,8 +223,8 @@ done
 "#,
     );
     place.write("karat.yaml", &commands("      command: { run: [sh, echo.sh], protocol: jsonl }\n      retries: 0"));
-    let said = place.karat(&["run", "--run-id", "r"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     let report = place.report("r");
     assert_eq!((&report["totals"]["errors"], &report["metrics"]["right"]["value"]), (&json!(1), &json!(1.0)));
     let failed: Vec<&Value> =
@@ -255,8 +255,8 @@ fn scorers_can_be_programs_and_services() {
         scorer.url()
     );
     place.write("karat.yaml", &suite("version: v1", &more));
-    let said = run(&place, &service, &["--run-id", "r"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = run(&place, &service, &["--run-id", "r"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     let report = place.report("r");
     assert_eq!(report["metrics"]["by_program"]["value"], 0.25);
     assert_eq!((&report["metrics"]["by_service"]["value"], scorer.requests()), (&json!(1.0), 2));
@@ -309,15 +309,15 @@ fn a_service_is_started_for_the_run_and_stopped_after_it() {
     );
     let text = suite("version: v1", &services).replace("\"http://127.0.0.1:1\"", "\"{{ services.demo.url }}\"");
     place.write("karat.yaml", &text);
-    let said = place.fine(&["run", "--run-id", "r"]);
-    assert_eq!(place.report("r")["metrics"]["right"]["value"], 1.0, "{}", said.all());
-    let trace = place.fine(&["trace", "r", "0", "--json"]).stdout;
+    let result = place.succeed(&["run", "--run-id", "r"]);
+    assert_eq!(place.report("r")["metrics"]["right"]["value"], 1.0, "{}", result.all());
+    let trace = place.succeed(&["trace", "r", "0", "--json"]).stdout;
     let trace: Value = serde_json::from_str(&trace).unwrap();
     let request: Value = serde_json::from_str(trace["calls"][0]["request"].as_str().unwrap()).unwrap();
     let address = request["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches("/query");
     assert!(std::net::TcpStream::connect(address).is_err(), "the service is still there at {address}");
     // A second run finds everything and starts nothing that would have to be waited for.
-    assert!(place.fine(&["plan"]).stdout.contains("2 cached"), "{}", place.fine(&["plan"]).stdout);
+    assert!(place.succeed(&["plan"]).stdout.contains("2 cached"), "{}", place.succeed(&["plan"]).stdout);
 }
 
 /// CL-25: replies of services, programs and scorers are recorded too. A replay starts and calls none of them and ends
@@ -346,12 +346,12 @@ fn services_and_programs_are_replayed() {
         place.write("karat.yaml", &at_service(suite("", &services(&command))));
     }
     let mut live = place.command(&["run", "--run-id", "live", "--record", "calls.jsonl"]);
-    let said = crate::place::Said::of(live.env("SERVICE_TOKEN", "token-9f8e7d6c").output().unwrap());
-    assert_eq!(said.code, 0, "{}", said.all());
+    let result = crate::place::CommandOutput::of(live.env("SERVICE_TOKEN", "token-9f8e7d6c").output().unwrap());
+    assert_eq!(result.code, 0, "{}", result.all());
     let recording = std::fs::read_to_string(place.path().join("calls.jsonl")).unwrap();
     assert!(!recording.contains("token-9f8e7d6c") && recording.contains("\"service\":\"demo\""), "{recording}");
     elsewhere.write("calls.jsonl", &recording);
-    elsewhere.fine(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
+    elsewhere.succeed(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
     let metrics = |place: &Place, run: &str| place.report(run)["metrics"].clone();
     assert_eq!(metrics(&elsewhere, "again"), metrics(&place, "live"));
     assert_eq!(metrics(&elsewhere, "again")["by_program"]["value"], 0.25);
@@ -368,9 +368,9 @@ fn a_service_that_does_not_start_is_named() {
         "karat.yaml",
         &suite("version: v1", services).replace("\"http://127.0.0.1:1\"", "\"{{ services.demo.url }}\""),
     );
-    let said = place.karat(&["run"]);
-    assert_eq!(said.code, 1);
-    assert!(said.stderr.contains("service `demo`") && said.stderr.contains("no licence"), "{}", said.all());
+    let result = place.karat(&["run"]);
+    assert_eq!(result.code, 1);
+    assert!(result.stderr.contains("service `demo`") && result.stderr.contains("no licence"), "{}", result.all());
 }
 
 /// BY-05: what a service says that it cost counts against the budget once it is known, and the plan says so.
@@ -388,15 +388,15 @@ fn costs_of_services_count_against_the_budget() {
     );
     let plan = place.karat(&["plan"]);
     assert!(plan.stdout.contains("known afterwards"), "{}", plan.all());
-    let said = run(&place, &service, &["--run-id", "r", "--budget-usd", "0.10"]);
+    let result = run(&place, &service, &["--run-id", "r", "--budget-usd", "0.10"]);
     let asked = service.requests();
-    assert_eq!((said.code, asked), (5, 10), "{}", said.all());
+    assert_eq!((result.code, asked), (5, 10), "{}", result.all());
     let paid = place.report("r")["cost"]["actual_cost_usd"].as_f64();
     assert!(paid.is_some_and(|paid| (paid - 0.01 * asked as f64).abs() < 1e-9), "{paid:?}");
-    let said = place.karat(&["resume", "r"]);
-    assert_eq!((said.code, service.requests()), (5, asked), "{}", said.all());
-    let said = place.karat(&["resume", "r", "--budget-usd", "0.3"]);
-    assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+    let result = place.karat(&["resume", "r"]);
+    assert_eq!((result.code, service.requests()), (5, asked), "{}", result.all());
+    let result = place.karat(&["resume", "r", "--budget-usd", "0.3"]);
+    assert_eq!((result.code, service.requests()), (0, 30), "{}", result.all());
 }
 
 /// RG-09: a program that prints something else than text fails its cell, and its bytes can be looked at.
@@ -408,11 +408,11 @@ fn bytes_of_a_program_that_are_no_text_are_kept() {
         "karat.yaml",
         "name: bytes\ndataset: { source: data.jsonl, id: id, input: q, reference: gold }\nvariants:\n  odd: [ { id: odd, version: v1, command: { run: [printf, '\\377\\376 x'] } } ]\nscorers: { hit: { metric: contains } }\n",
     );
-    let said = place.karat(&["run", "--run-id", "r"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "r"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     let error = place.report("r")["cells"][0]["error"]["message"].to_string();
     assert!(error.contains("not UTF-8 text (from byte 0 on)"), "{error}");
-    let trace: Value = serde_json::from_str(&place.fine(&["trace", "r", "0", "--json"]).stdout).unwrap();
+    let trace: Value = serde_json::from_str(&place.succeed(&["trace", "r", "0", "--json"]).stdout).unwrap();
     assert_eq!((&trace["calls"][0]["response_hex"], &trace["calls"][0]["response"]), (&json!("fffe2078"), &json!("")));
 }
 
@@ -426,6 +426,6 @@ fn why_names_a_step_without_a_version() {
         "name: cat\ndataset: { source: data.jsonl, id: id, input: q, reference: gold }\nvariants:\n  cat: [ { id: echo, command: { run: [cat], stdin: '{{ input }}' } } ]\nscorers: { hit: { metric: contains } }\n",
     );
     place.karat(&["run", "--run-id", "r"]);
-    let said = place.fine(&["why", "a/cat"]);
-    assert!(said.stdout.contains("step echo has no `version`"), "{}", said.all());
+    let result = place.succeed(&["why", "a/cat"]);
+    assert!(result.stdout.contains("step echo has no `version`"), "{}", result.all());
 }

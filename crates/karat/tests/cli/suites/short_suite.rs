@@ -14,13 +14,13 @@ fn every_call_is_made_once() {
     let place = Place::new();
     place.write("data.jsonl", &questions(200));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     assert_eq!((provider.requests(), provider.duplicates()), (200, 0));
     let report = place.report("a");
     assert_eq!(report["totals"]["cells"], 200);
     assert_eq!(report["metrics"]["hit"]["value"], 1.0);
     assert!(report["metrics"]["hit"]["n"].as_u64().is_some());
-    place.fine(&["run", "--run-id", "b"]);
+    place.succeed(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), 200);
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }
@@ -32,15 +32,15 @@ fn budgets_and_call_limits_stop_the_run() {
     let place = Place::new();
     place.write("data.jsonl", &questions(40));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.karat(&["run", "--run-id", "a", "--max-calls", "10"]);
-    assert_eq!(said.code, 5, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "--max-calls", "10"]);
+    assert_eq!(result.code, 5, "{}", result.all());
     assert_eq!(provider.requests(), 10);
-    assert!(said.stderr.contains("karat resume a"), "{}", said.stderr);
-    let said = place.karat(&["resume", "a", "--max-calls", "100"]);
-    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(result.stderr.contains("karat resume a"), "{}", result.stderr);
+    let result = place.karat(&["resume", "a", "--max-calls", "100"]);
+    assert_eq!(result.code, 0, "{}", result.all());
     assert_eq!((provider.requests(), provider.duplicates()), (40, 0));
-    let said = place.karat(&["run", "--no-cache", "--budget-usd", "0.000001"]);
-    assert_eq!(said.code, 5, "{}", said.all());
+    let result = place.karat(&["run", "--no-cache", "--budget-usd", "0.000001"]);
+    assert_eq!(result.code, 5, "{}", result.all());
     assert_eq!(provider.requests(), 40);
 }
 
@@ -50,13 +50,13 @@ fn an_unreachable_provider_exits_with_1() {
     let place = Place::new();
     place.write("data.jsonl", &questions(3));
     place.write("karat.yaml", &suite("http://127.0.0.1:9/v1"));
-    let said = place.karat(&["run", "--run-id", "a", "--retries", "0"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "--retries", "0"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     let report = place.report("a");
     assert_eq!(report["totals"]["errors"], 3);
     assert_eq!(report["cells"][0]["error"]["code"], "connect");
-    let said = place.karat(&["run", "--limit", "0"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&["run", "--limit", "0"]);
+    assert_eq!(result.code, 1, "{}", result.all());
 }
 
 /// PE-27, PE-29, CL-15: with a third of all attempts failing in mixed ways the run completes within its retries.
@@ -66,7 +66,7 @@ fn mixed_faults_are_survived() {
     let place = Place::new();
     place.write("data.jsonl", &questions(100));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a", "--retries", "10"]);
+    place.succeed(&["run", "--run-id", "a", "--retries", "10"]);
     assert_eq!(provider.duplicates(), 0);
     assert!((110..220).contains(&provider.requests()), "{}", provider.requests());
     assert_eq!(place.report("a")["metrics"]["hit"]["value"], 1.0);
@@ -77,10 +77,10 @@ fn mixed_faults_are_survived() {
 fn a_judge_without_scores_exits_with_1() {
     let place = Place::new();
     let arguments = ["run", "claims", "--judges", "sim-faithful", "--sample", "kr-oats-01", "--variants", "raw"];
-    let said = place.karat(
+    let result = place.karat(
         &[&arguments[..], &["--set", "scorers.recall_of_ideal={metric: contains, value: x, output: $.nope}"]].concat(),
     );
-    assert_eq!(said.code, 1, "{}", said.all());
+    assert_eq!(result.code, 1, "{}", result.all());
     let alone = place.karat(&["show", "--format", "json"]);
     assert!(alone.stdout.contains("unscored"), "{}", alone.all());
 }
@@ -92,7 +92,7 @@ fn an_affordable_budget_is_not_refused() {
     let place = Place::new();
     place.write("data.jsonl", &questions(20));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--budget-usd", "0.05"]);
+    place.succeed(&["run", "--budget-usd", "0.05"]);
     assert_eq!(provider.requests(), 20);
 }
 
@@ -104,12 +104,12 @@ fn usage_above_what_was_reserved_is_warned_about() {
     let place = Place::new();
     place.write("data.jsonl", &questions(2));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let report = place.report("a");
     let warnings = report["warnings"].as_array().unwrap();
     let breach = warnings.iter().filter_map(|it| it.as_str()).find(|it| it.contains("more than was reserved")).unwrap();
     assert!(breach.contains(": 2.") && breach.contains("mock counted more tokens"), "{breach}");
-    let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]);
+    let page = place.succeed(&["report", "a", "--format", "md", "-o", "-"]);
     assert!(page.stdout.contains("more than was reserved"), "{}", page.stdout);
 }
 
@@ -121,10 +121,10 @@ fn missing_usage_is_estimated() {
     let place = Place::new();
     place.write("data.jsonl", &questions(2));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     let cost = &place.report("a")["cost"]["actual_cost_usd"];
     assert!(cost.as_f64().unwrap() > 0.0, "{cost}");
-    let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    let page = place.succeed(&["report", "a", "--format", "md", "-o", "-"]).stdout;
     assert!(
         page.contains("tokens not counted by the provider") && page.contains("counted no tokens of mock"),
         "{page}"
@@ -143,8 +143,8 @@ fn an_incomplete_reply_stays_reserved() {
         place.write("karat.yaml", &suite(&provider.base_url()));
         // A call may cost 2,000 millionths of a dollar for its reply and a hundred for its request: one fits, not two.
         let limits = ["-j", "1", "--retries", "1", "--max-output-tokens", "1000", "--budget-usd", "0.004"];
-        let said = place.karat(&[&["run", "--run-id", "a", "-q"], &limits[..]].concat());
-        assert_eq!((said.code, provider.requests()), (code, requests), "{}", said.all());
+        let result = place.karat(&[&["run", "--run-id", "a", "-q"], &limits[..]].concat());
+        assert_eq!((result.code, provider.requests()), (code, requests), "{}", result.all());
     }
 }
 
@@ -161,9 +161,9 @@ fn attempts_go_on_when_the_budget_is_used_up() {
     let short = suite(&provider.base_url()).replace("price:", "parameters: { max_tokens: 100 }, price:");
     place.write("karat.yaml", &short);
     // Four calls fit at once, sixteen may be in flight.
-    let said = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0035"]);
-    assert!([0, 5].contains(&said.code), "{}", said.all());
-    assert!(provider.requests() > 8, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0035"]);
+    assert!([0, 5].contains(&result.code), "{}", result.all());
+    assert!(provider.requests() > 8, "{}", result.all());
 }
 
 /// BY-05: what an answer without a reply was billed for is spent.
@@ -192,9 +192,10 @@ fn a_stopped_run_names_the_limit_to_continue_with() {
     let place = Place::new();
     place.write("data.jsonl", &questions(12));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let named = |said: &crate::place::Said| -> Vec<String> {
-        assert_eq!(said.code, 5, "{}", said.all());
-        let (_, command) = said.stderr.split_once("continue with `karat ").unwrap_or_else(|| panic!("{}", said.all()));
+    let named = |result: &crate::place::CommandOutput| -> Vec<String> {
+        assert_eq!(result.code, 5, "{}", result.all());
+        let (_, command) =
+            result.stderr.split_once("continue with `karat ").unwrap_or_else(|| panic!("{}", result.all()));
         command.split('`').next().unwrap_or_default().split(' ').map(str::to_owned).collect()
     };
     let goes_on = |command: &[String]| place.karat(&command.iter().map(String::as_str).collect::<Vec<_>>());
@@ -207,11 +208,11 @@ fn a_stopped_run_names_the_limit_to_continue_with() {
     assert_eq!(named(&stopped), ["retry", "a", "--max-calls", "13"]);
     assert_eq!((goes_on(&named(&stopped)).code, provider.requests()), (1, 13));
     // The next part falls back to the limits with which the run began.
-    let said = place.karat(&["run", "--run-id", "c", "--no-cache", "--max-calls", "3", "--budget-usd", "0.5"]);
-    assert_eq!(named(&said), ["resume", "c", "--max-calls", "12"]);
-    let said = place.karat(&["resume", "c", "--max-calls", "5", "--budget-usd", "0.75"]);
-    assert_eq!(named(&said), ["resume", "c", "--max-calls", "12", "--budget-usd", "0.75"]);
-    assert_eq!((goes_on(&named(&said)).code, provider.requests()), (1, 25));
+    let result = place.karat(&["run", "--run-id", "c", "--no-cache", "--max-calls", "3", "--budget-usd", "0.5"]);
+    assert_eq!(named(&result), ["resume", "c", "--max-calls", "12"]);
+    let result = place.karat(&["resume", "c", "--max-calls", "5", "--budget-usd", "0.75"]);
+    assert_eq!(named(&result), ["resume", "c", "--max-calls", "12", "--budget-usd", "0.75"]);
+    assert_eq!((goes_on(&named(&result)).code, provider.requests()), (1, 25));
     let poor = place.karat(&["run", "--run-id", "b", "--no-cache", "--budget-usd", "0.004"]);
     let rich = poor.stderr.split("`karat ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default();
     assert!(rich.starts_with("resume b --budget-usd "), "{}", poor.all());
@@ -226,10 +227,10 @@ fn a_limit_stops_no_cell_that_needs_no_call() {
     let place = Place::new();
     place.write("data.jsonl", &questions(60));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.succeed(&["run", "--run-id", "a"]);
     place.write("data.jsonl", &questions(60).replace("Question 1", "A question, 1"));
-    let said = place.karat(&["run", "--run-id", "b", "--max-calls", "2"]);
-    assert_eq!(said.code, 5, "{}", said.all());
+    let result = place.karat(&["run", "--run-id", "b", "--max-calls", "2"]);
+    assert_eq!(result.code, 5, "{}", result.all());
     let totals = place.report("b")["totals"].clone();
     // Eleven questions are other ones now: 1 and 10 to 19.
     assert_eq!((&totals["cells"], &totals["cached"], provider.requests()), (&51.into(), &49.into(), 62));
@@ -271,7 +272,7 @@ run: {{ max_concurrency: 8, trials: 2 }}
         )
         .replace("trials: 1\n", ""),
     );
-    let planned = || -> Value { serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap() };
+    let planned = || -> Value { serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap() };
     let sum = |of: &Value| of.as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
     for _ in 0..2 {
         let plan = planned();

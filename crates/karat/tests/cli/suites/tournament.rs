@@ -49,7 +49,7 @@ fn tournament(place: &Place, judge: &str, scorer: &str, samples: usize) {
 
 /// Least and most calls of the judges, as planned.
 fn planned_calls(place: &Place) -> (u64, u64) {
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
     (plan["calls"][0].as_u64().unwrap(), plan["calls"][1].as_u64().unwrap())
 }
 
@@ -59,10 +59,10 @@ fn planned_calls(place: &Place) -> (u64, u64) {
 fn planned_calls_of_drawn_pairs_are_made() {
     let place = Place::new();
     tournament(&place, "fair", "    pairs: { per_sample: 4 }\n", 15);
-    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    let plan: Value = serde_json::from_str(&place.succeed(&["plan", "--json"]).stdout).unwrap();
     // Four of ten pairs of each sample, in both orders.
     assert_eq!(plan["calls"], json!([120, 120]), "{plan}");
-    place.fine(&["run", "--run-id", "a", "-q", "-o", "out"]);
+    place.succeed(&["run", "--run-id", "a", "-q", "-o", "out"]);
     let report = place.report("a");
     let judgments = report["cells"].as_array().unwrap().iter().flat_map(|cell| cell["judgments"].as_array().unwrap());
     let made: usize = judgments.map(|judgment| judgment["call_ids"].as_array().unwrap().len()).sum();
@@ -76,14 +76,17 @@ fn planned_calls_of_drawn_pairs_are_made() {
 fn a_judge_of_places_ranks_nothing() {
     let place = Place::new();
     tournament(&place, "biased", "", 12);
-    let said = place.fine(&["run", "--run-id", "a", "-o", "out", "--format", "json,html,md,csv"]).stdout;
+    let result = place.succeed(&["run", "--run-id", "a", "-o", "out", "--format", "json,html,md,csv"]).stdout;
     let warning = "120 of 120 verdicts (100 %) changed with the order of the outputs: the judge prefers a place, so no ranks are given";
     let files = ["report.md", "report.html"].map(|file| place.text(&format!("out/{file}")));
-    for text in [&said, &files[0], &files[1]] {
+    for text in [&result, &files[0], &files[1]] {
         assert!(text.contains(warning) && !text.contains("P(better)"), "{text}");
     }
     assert!(files[0].contains("Too many verdicts changed with the order") && files[0].contains("Share of resamples"));
-    assert!(said.contains("ranking duel: 120 games on 12 samples, 120 flips") && !said.contains("\nbest "), "{said}");
+    assert!(
+        result.contains("ranking duel: 120 games on 12 samples, 120 flips") && !result.contains("\nbest "),
+        "{result}"
+    );
     let report = place.report("a");
     let ranking = &report["analyses"]["ranking"][0];
     assert_eq!((&ranking["unreliable"], &ranking["systems"][0]["rank"]), (&json!(true), &Value::Null));
@@ -101,7 +104,7 @@ fn five_systems_are_ranked_in_their_order() {
     let place = Place::new();
     tournament(&place, "fair", "", 30);
     assert_eq!(planned_calls(&place), (600, 600));
-    place.fine(&["run", "--run-id", "a", "-q", "-o", "out"]);
+    place.succeed(&["run", "--run-id", "a", "-q", "-o", "out"]);
     let report = place.report("a");
     let ranking = &report["analyses"]["ranking"][0];
     let order: Vec<&str> =
@@ -117,11 +120,11 @@ fn five_systems_are_ranked_in_their_order() {
     }
     assert_eq!(ranking["systems"][0]["ranks"][0], 1);
     assert_eq!((ranking["order_dependent"].as_u64(), ranking["pairs"].as_array().unwrap().len()), (Some(0), 10));
-    let text = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    let text = place.succeed(&["report", "a", "--format", "md", "-o", "-"]).stdout;
     for part in ["## Ranking: duel", "### Wins: duel", "| best | poor |", "Bradley–Terry"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(planned_calls(&place), (0, 0));
-    place.fine(&["run", "--run-id", "b", "-q"]);
+    place.succeed(&["run", "--run-id", "b", "-q"]);
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }

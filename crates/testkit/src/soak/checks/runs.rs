@@ -93,7 +93,7 @@ fn payments(day: &Day) -> Result<SoakCheck, String> {
     if calls.behind_kills > 0 {
         let near = |run: &&Repeatable| run.from_fault <= 12 * STEP_MINUTES && stored.contains_key(&run.id);
         for run in repeatable(day)?.iter().filter(near) {
-            let report = day.world.fine(&["report", &run.id, "--format", "json", "-o", "-"])?;
+            let report = day.world.succeed(&["report", &run.id, "--format", "json", "-o", "-"])?;
             known += calls_under_way(&report);
         }
         if known < calls.behind_kills {
@@ -205,7 +205,7 @@ fn make_reference(quiet: &World, run: &Repeatable, version: usize, id: &str) -> 
 }
 
 fn canonical(world: &World, run: &str) -> Result<String, String> {
-    world.fine(&["report", run, "--canonical", "--format", "json", "-o", "-"])
+    world.succeed(&["report", run, "--canonical", "--format", "json", "-o", "-"])
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn store(day: &Day) -> Result<SoakCheck, String> {
 /// No key, address or token is in the log or below the state folder.
 fn secrets(day: &Day) -> Result<SoakCheck, String> {
     let mut secrets = vec![MODEL_KEY, HOOK_PATH, HOOK_SECRET.trim_start_matches("whsec_")];
-    // The id of a token is no secret.
+    // The id of a token is not a secret.
     secrets.extend(day.tokens.iter().filter_map(|token| token.get(15..)));
     let (mut problems, mut bytes) = (Vec::new(), 0);
     let log = fs::read(day.world.log()).map_err(error_of("reading the log"))?;

@@ -31,11 +31,12 @@ pub fn list(sums: &BTreeMap<String, String>) -> String {
 pub fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let entry = |line: &str| {
-        let (sum, name) = line.split_once("  ").ok_or_else(|| format!("reading checksums: {line:?} is no entry"))?;
+        let (sum, name) =
+            line.split_once("  ").ok_or_else(|| format!("reading checksums: {line:?} is not an entry"))?;
         let is_sum = sum.len() == 64 && sum.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
         match is_sum {
             true => Ok((name.to_owned(), sum.to_owned())),
-            false => Err(format!("reading checksums: {sum:?} of {name} is no SHA-256")),
+            false => Err(format!("reading checksums: {sum:?} of {name} is not a SHA-256")),
         }
     };
     lines.map(entry).collect()

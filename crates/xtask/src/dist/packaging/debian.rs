@@ -123,7 +123,7 @@ fn copyright(members: &[Member]) -> Result<String, String> {
 /// A changelog in Debian's form, with the time of the commit.
 fn changelog(commit: &Commit) -> Result<String, String> {
     let time = i64::try_from(commit.time).ok().and_then(|time| jiff::Timestamp::from_second(time).ok());
-    let time = time.ok_or_else(|| format!("making the Debian package: {} is no time of a commit", commit.time))?;
+    let time = time.ok_or_else(|| format!("making the Debian package: {} is not a time of a commit", commit.time))?;
     let time = time.to_zoned(jiff::tz::TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S +0000").to_string();
     Ok(format!(
         "{PROGRAM} ({VERSION}) stable; urgency=medium\n\n  * Release {VERSION}: see {REPOSITORY}/releases.\n\n -- \

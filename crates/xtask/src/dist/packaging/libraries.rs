@@ -12,7 +12,7 @@ type VersionNumbers = Vec<u32>;
 /// Returns the libraries of an ELF program by name; those whose symbols have no versions with an empty version.
 ///
 /// # Errors
-/// It is no ELF file, or a damaged one.
+/// It is not an ELF file, or a damaged one.
 pub fn needed_libraries(program: &[u8]) -> Result<BTreeMap<String, String>, String> {
     let damaged = |error: elf::ParseError| format!("reading the libraries of the program: {error}");
     let file = ElfBytes::<AnyEndian>::minimal_parse(program).map_err(damaged)?;

@@ -128,7 +128,7 @@ pub(in crate::analyses) fn build(
     let found = rubrics.clone().find(|(_, id, rubric)| wanted(id, rubric));
     let Some((at, id, rubric)) = found else {
         return match &options.scorer {
-            // A scorer that is off in this run is no error.
+            // A scorer that is off in this run is not an error.
             Some(off) if rubrics.clone().next().is_some() => {
                 Err(options_error(spec, format!("scorer: {off:?} is not a scorer with judges in this suite")))
             }

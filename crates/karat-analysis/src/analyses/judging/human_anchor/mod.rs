@@ -224,7 +224,7 @@ impl HumanAnchorFold {
 
 /// The labels of a cell in a metric.
 #[derive(Default)]
-struct SaidOfCell {
+struct LabelsOfCell {
     /// Lowest label, label, and highest label.
     grades: Vec<[f64; 3]>,
     is_open: bool,
@@ -246,7 +246,7 @@ impl Analysis for HumanAnchorFold {
         if !self.stratifiers.is_empty() && !self.columns.contains_key(&cell.sample) {
             self.columns.insert(cell.sample, self.column_values(&cell.row));
         }
-        let mut said: BTreeMap<(usize, bool), SaidOfCell> = BTreeMap::new();
+        let mut said: BTreeMap<(usize, bool), LabelsOfCell> = BTreeMap::new();
         for at in self.by_sample.get(&cell.row.sample.id).into_iter().flatten().copied() {
             let label = self.labels.get(at).filter(|(label, _)| is_about(&self.plan, &cell.row, &label.label));
             let Some((label, by_verdict)) = label else { continue };
@@ -265,7 +265,7 @@ impl Analysis for HumanAnchorFold {
                 }
             }
         }
-        for ((metric, by_verdict), SaidOfCell { grades, is_open }) in said {
+        for ((metric, by_verdict), LabelsOfCell { grades, is_open }) in said {
             let of = |end: usize| mean(&grades.iter().map(|grade| grade[end]).collect::<Vec<_>>());
             let (Some(lo), Some(human), Some(hi)) = (of(0), of(1), of(2)) else { continue };
             let seen = self.seen.entry((metric, cell.row.system, by_verdict, cell.sample)).or_default();

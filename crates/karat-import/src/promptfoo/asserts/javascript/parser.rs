@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         let test = self.any()?;
         let test = if self.takes("?") { self.choice(test)? } else { test };
         self.takes(";");
-        // The code fails before its last line where the output is no JSON.
+        // The code fails before its last line where the output is not JSON.
         Some(match reads_json && !test.requires_json() {
             true => Test::All(vec![JsonPath::default().member(json!({})), test]),
             false => test,
@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
                 };
                 Some(if is_negated { test.not() } else { test })
             }
-            // Before `&&` the truth of a value is enough; at the end it is no verdict.
+            // Before `&&` the truth of a value is enough; at the end it is not a verdict.
             (None, left) if self.is_next("&&") || self.is_next("and") => left.truth(),
             _ => None,
         }
@@ -416,7 +416,7 @@ impl<'a> Parser<'a> {
                 self.expects(".")?;
                 let is_call = self.takes("parse") || self.takes("loads");
                 is_call.then_some(())?;
-                // A value that was read already is no text.
+                // A value that was read already is not text.
                 let of_output = matches!(self.in_brackets()?, Operand::Output(form) if !form.is_lower);
                 of_output.then(|| Operand::Json(JsonPath::default()))?
             }

@@ -96,7 +96,7 @@ impl Test {
         }
     }
 
-    /// Returns true if no output passes that is no JSON.
+    /// Returns true if no output passes that is not JSON.
     pub fn requires_json(&self) -> bool {
         match self {
             Self::True | Self::Check(_) | Self::Not(_) => false,
@@ -137,7 +137,7 @@ impl Test {
 fn checks(tests: Vec<Test>, count: usize) -> Option<Item> {
     let items = tests.into_iter().map(|test| Some(Value::Object(test.into_item()?.0))).collect::<Option<Vec<_>>>()?;
     let share = count as f64 / items.len() as f64;
-    // A share that is no decimal number is rounded down, so that so many reach it.
+    // A share that is not a decimal number is rounded down, so that so many reach it.
     let min = if share >= 1.0 { 1.0 } else { (1e9 * share).floor() / 1e9 };
     (!items.is_empty()).then(|| Item::new("checks").with("of", items).min(min))
 }

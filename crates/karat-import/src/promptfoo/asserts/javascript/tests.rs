@@ -74,7 +74,7 @@ fn other_code_is_no_check() {
         "1 === 1",
         // Several lines without a `return` answer nothing.
         "const it = JSON.parse(output);\nit.a === 'x'",
-        // A score between is no verdict, and what always holds is no test.
+        // A score between is not a verdict, and what always holds is not a test.
         "output.length < 5 ? 1 : 0.5",
         "output.length < 5 ? 1 : true",
         "typeof output === 'string'",
@@ -184,7 +184,7 @@ fn more_expressions_are_checks() {
     assert_eq!(python("json.loads(output)['a'] == 5"), Some(of_a(json!({"const": 5}))));
 }
 
-/// F83: members of an output that is no text.
+/// F83: members of an output that is not text.
 #[test]
 fn members_of_outputs_are_read_where_they_are_values() {
     for root in [Root::Either, Root::Json] {

@@ -20,7 +20,7 @@ const MARKS: [&str; 23] = [
     "=", "?", ":",
 ];
 
-/// The tokens of code; `None` of what is no expression, or of too many.
+/// The tokens of code; `None` of what is not an expression, or of too many.
 pub(super) fn tokens(code: &str) -> Option<Vec<Token>> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut rest = code.trim();
@@ -97,7 +97,7 @@ fn pattern_literal(rest: &str) -> Option<(String, usize)> {
 mod tests {
     use super::*;
 
-    /// F83: code that is long or nested deeply is no expression.
+    /// F83: code that is long or nested deeply is not an expression.
     #[test]
     fn long_code_has_no_tokens() {
         assert_eq!(tokens("a.b === 'c'").map(|tokens| tokens.len()), Some(5));

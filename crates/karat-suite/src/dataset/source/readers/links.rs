@@ -12,7 +12,7 @@ const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ']', '}', '|
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 
 /// Web addresses of other hosts sorted, each once, without those of the publication itself: an address without a host,
-/// such as a mail address or a script, is no source.
+/// such as a mail address or a script, is not a source.
 pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<String> {
     let all: BTreeSet<String> = links.filter_map(web).collect();
     let is_source = |url: &String| !own_hosts.iter().any(|own| is_below(host_of(url), own));

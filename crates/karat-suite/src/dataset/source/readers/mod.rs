@@ -28,7 +28,7 @@ pub(crate) enum Reader {
 pub(crate) struct ReaderRules {
     /// Prefixes of lines that are headlines; the headline keeps its prefix.
     pub bullets: Vec<String>,
-    /// Hosts of the publication itself: links to them, and below them, are no sources.
+    /// Hosts of the publication itself: links to them, and below them, are not sources.
     pub own_hosts: Vec<String>,
     /// Columns by path into the document, for `json`; without any, its members.
     pub columns: Vec<(String, Path)>,
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(last["empty_headings"], json!(["B", "C"]));
     }
 
-    /// BR-19: a file without a word is no document.
+    /// BR-19: a file without a word is not a document.
     #[test]
     fn an_empty_file_is_no_document() {
         for (reader, text) in [

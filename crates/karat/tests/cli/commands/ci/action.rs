@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 const TOKEN: &str = "token-of-the-runner-0123456789";
 
@@ -155,7 +155,7 @@ impl Runner {
             for (name, value) in step["env"].as_object().into_iter().flatten() {
                 command.env(name, self.value(&action, value.as_str().unwrap(), inputs));
             }
-            let result = Said::of(command.output().unwrap());
+            let result = CommandOutput::of(command.output().unwrap());
             said += &format!("--- {}\n{}", step["name"], result.all());
             code = result.code;
             failed |= code != 0;
@@ -249,7 +249,7 @@ fn without_keys_the_recording_is_replayed() {
     let mut runner = Runner::new(&provider);
     let mut record = runner.place.command(&["run", "--no-cache", "--record", "ci-recording.jsonl"]);
     record.current_dir(runner.place.path().join("evals")).env("MOCK_KEY", "secret-of-ci-0123456789");
-    let said = Said::of(record.output().unwrap());
+    let said = CommandOutput::of(record.output().unwrap());
     assert_eq!(said.code, 0, "{}", said.all());
     fs::remove_dir_all(runner.place.path().join("evals/.karat")).unwrap();
     let calls = provider.requests();
@@ -308,7 +308,7 @@ fn only_the_pinned_archive_is_installed() {
         let mut command = Command::new("bash");
         command.arg(root().join("deploy/action.sh")).arg("install").env_clear().envs(&runner.environment);
         command.envs([("VERSION", "9.9.9"), ("SHA256", sum), ("DOWNLOADS", &format!("{}/releases", runner.api.url))]);
-        Said::of(command.output().unwrap())
+        CommandOutput::of(command.output().unwrap())
     };
     runner.place.write("path", "");
     let said = install("");

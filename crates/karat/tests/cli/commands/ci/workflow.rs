@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Place, Said, questions, suite};
+use crate::place::{CommandOutput, Place, questions, suite};
 
 /// A gated suite against a provider, in a repository.
 fn repository(provider: &FakeProvider) -> Place {
@@ -49,10 +49,10 @@ impl<'a> Runner<'a> {
         self.environment.insert(name.to_owned(), value.to_owned());
     }
 
-    fn shell(&self, script: &str) -> Said {
+    fn shell(&self, script: &str) -> CommandOutput {
         let mut command = Command::new("bash");
         command.args(["-e", "-c", script]).current_dir(self.place.path()).env_clear().envs(&self.environment);
-        Said::of(command.output().unwrap())
+        CommandOutput::of(command.output().unwrap())
     }
 }
 
@@ -108,7 +108,7 @@ fn run_github(runner: &mut Runner<'_>, workflow: &str) -> (i32, String) {
 fn the_github_workflow_runs() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = repository(&provider);
-    let said = place.fine(&["ci", "github"]);
+    let said = place.succeed(&["ci", "github"]);
     assert_eq!(said.stdout.trim(), ".github/workflows/karat.yml");
     assert!(said.stderr.contains("MOCK_KEY") && said.stderr.contains("--record ci-recording.jsonl"), "{}", said.all());
     let workflow = place.text(".github/workflows/karat.yml");
@@ -158,11 +158,11 @@ fn a_fork_replays_the_recording() {
     let place = repository(&provider);
     let recorded = ["run", "karat.yaml", "--no-cache", "--record", "ci-recording.jsonl"];
     let mut command = place.command(&recorded);
-    let said = Said::of(command.env("MOCK_KEY", "secret-of-ci-0123456789").output().unwrap());
+    let said = CommandOutput::of(command.env("MOCK_KEY", "secret-of-ci-0123456789").output().unwrap());
     assert_eq!(said.code, 0, "{}", said.all());
     std::fs::remove_dir_all(place.path().join(".karat")).unwrap();
     let requests = provider.requests();
-    let workflow = place.fine(&["ci", "github", "-o", "-"]).stdout;
+    let workflow = place.succeed(&["ci", "github", "-o", "-"]).stdout;
     assert!(!place.path().join(".github").exists());
     let mut runner = Runner::new(&place);
     runner.set("GITHUB_RUN_ID", "1");
@@ -177,7 +177,7 @@ fn a_fork_replays_the_recording() {
 fn the_gitlab_pipeline_runs() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = repository(&provider);
-    assert_eq!(place.fine(&["ci", "gitlab"]).stdout.trim(), ".gitlab-ci.yml");
+    assert_eq!(place.succeed(&["ci", "gitlab"]).stdout.trim(), ".gitlab-ci.yml");
     let job = yaml(&place.text(".gitlab-ci.yml"))["karat"].clone();
     assert_eq!(job["allow_failure"]["exit_codes"], serde_json::json!([4]));
     assert_eq!(job["artifacts"]["reports"]["junit"], "karat-report/junit.xml");
@@ -209,18 +209,18 @@ fn the_gitlab_pipeline_runs() {
 fn workflows_are_written_with_care() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = repository(&provider);
-    place.fine(&["ci", "github"]);
+    place.succeed(&["ci", "github"]);
     let again = place.karat(&["ci", "github"]);
     assert!(again.code == 1 && again.stderr.contains("--force"), "{}", again.all());
-    place.fine(&["ci", "github", "--force"]);
+    place.succeed(&["ci", "github", "--force"]);
     place.write("evals/data.jsonl", &questions(2));
     place.write("evals/karat.yaml", &suite(&provider.base_url()));
     let mut command = place.command(&["ci", "github", "-o", "-"]);
-    let below = Said::of(command.current_dir(place.path().join("evals")).output().unwrap());
+    let below = CommandOutput::of(command.current_dir(place.path().join("evals")).output().unwrap());
     for part in ["working-directory: evals\n", "path: evals/.karat\n", "path: evals/karat-report\n"] {
         assert!(below.stdout.contains(part), "{part}: {}", below.all());
     }
-    let offline = place.fine(&["ci", "github", "faq", "-o", "-"]).stdout;
+    let offline = place.succeed(&["ci", "github", "faq", "-o", "-"]).stdout;
     assert!(
         !offline.contains("{{ secrets.") && !offline.contains("--replay") && offline.contains("karat run 'faq'"),
         "{offline}"

@@ -7,9 +7,9 @@ const DAYS: [&str; 6] = ["--sample", "2026-03-01", "--sample", "2026-03-02", "--
 /// Pins three days of the preset's copy `mine`.
 fn pinned() -> Place {
     let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
-    place.fine(&[&["run", "mine", "-q"], &DAYS[..]].concat());
-    place.fine(&["golden", "pin", "mine"]);
+    place.succeed(&["init", "briefing", "mine"]);
+    place.succeed(&[&["run", "mine", "-q"], &DAYS[..]].concat());
+    place.succeed(&["golden", "pin", "mine"]);
     place
 }
 
@@ -32,10 +32,10 @@ fn regression(report: &Value, sample: &str, system: &str) -> Value {
 #[test]
 fn a_golden_set_of_another_judge_decides_nothing() {
     let place = pinned();
-    place.fine(&[&["run", "mine", "--gate", "--run-id", "same", "-q"], &DAYS[..]].concat());
+    place.succeed(&[&["run", "mine", "--gate", "--run-id", "same", "-q"], &DAYS[..]].concat());
     assert_eq!(regression(&place.report("same"), "2026-03-02", "published")[0], "pass");
     let gate = |judge: &str, run: &str| {
-        place.fine(&[&["run", "mine", "--gate", "--judges", judge, "--run-id", run, "-q"], &DAYS[..]].concat());
+        place.succeed(&[&["run", "mine", "--gate", "--judges", judge, "--run-id", run, "-q"], &DAYS[..]].concat());
         regression(&place.report(run), "2026-03-02", "published")
     };
     let more = "  - { id: second, model: second-v1, provider: scripted, with: { reply: ../scripts/second.j2 } }\n";
@@ -70,11 +70,14 @@ fn a_check_is_decided_by_test_or_by_drop() {
             .map(|more| code(place, more))
     };
     assert_eq!(codes(&place), [2, 4, 2, 0, 2]);
-    let said = place.karat(&["golden", "check", "mine"]).stdout;
+    let result = place.karat(&["golden", "check", "mine"]).stdout;
     let alarm = "1 of 3 cards dropped by more than 0.5; an unchanged judge does that to some card in below 98 % of checks (0 \
                  rises in 3 cards); canary: ";
-    assert!(said.contains(&format!("{alarm}too few items to decide\n")), "{said}");
-    assert!(said.contains("decided by drop: fails; by test: undecided (canary: too few items to decide)"), "{said}");
+    assert!(result.contains(&format!("{alarm}too few items to decide\n")), "{result}");
+    assert!(
+        result.contains("decided by drop: fails; by test: undecided (canary: too few items to decide)"),
+        "{result}"
+    );
     place.karat(&[&["run", "mine", "--gate", "--run-id", "gated", "-q"], &DAYS[..]].concat());
     let notes = place.report("gated")["gate_notes"].to_string();
     assert!(notes.contains(&format!("regression: quality.composite: {alarm}too few")), "{notes}");
@@ -94,7 +97,7 @@ fn a_golden_set_of_one_system_binds_no_other() {
     let other = regression(&report, "2026-03-02", "alt");
     assert_eq!(other[0], "undecided");
     assert!(other[1].as_str().unwrap().contains("does not have the system alt"), "{other}");
-    place.fine(&["golden", "check", "mine", "--run-id", "c"]);
+    place.succeed(&["golden", "check", "mine", "--run-id", "c"]);
     assert_eq!(
         (&place.report("c")["totals"]["cells"], &place.report("c")["systems"][0]["id"]),
         (&json!(3), &json!("published"))
@@ -107,7 +110,7 @@ fn a_golden_set_of_one_system_binds_no_other() {
 #[test]
 fn a_golden_folder_may_have_a_dot() {
     let place = pinned();
-    place.fine(&["golden", "pin", "mine", "-p", "golden=golden-v1.2"]);
+    place.succeed(&["golden", "pin", "mine", "-p", "golden=golden-v1.2"]);
     assert!(place.path().join("golden-v1.2/2026-03-02.json").is_file());
     let file = place.karat(&["golden", "pin", "mine", "-p", "golden=base.json"]);
     assert!(file.code == 1 && file.stderr.contains("base.json is a file"), "{}", file.all());

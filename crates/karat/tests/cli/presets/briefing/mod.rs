@@ -7,15 +7,15 @@ mod judges;
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 fn backfilled() -> Place {
     let place = Place::new();
-    place.fine(&["run", "briefing", "--run-id", "b", "-q"]);
+    place.succeed(&["run", "briefing", "--run-id", "b", "-q"]);
     place
 }
 
-fn json(said: &Said) -> Value {
+fn json(said: &CommandOutput) -> Value {
     serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {}", said.all()))
 }
 
@@ -47,7 +47,7 @@ fn the_shipped_cards_are_judged() {
 #[test]
 fn one_day_is_one_row() {
     let place = Place::new();
-    let row = json(&place.fine(&["run", "briefing", "--sample", "2026-03-18", "--format", "json", "-o", "-"]));
+    let row = json(&place.succeed(&["run", "briefing", "--sample", "2026-03-18", "--format", "json", "-o", "-"]));
     let names: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
     let wanted = [
         "card_date",
@@ -83,7 +83,7 @@ fn the_publish_gate_binds_on_request() {
     assert_eq!(day("2026-03-18", &["--gate"]).code, 0);
     assert_eq!(day("2026-03-18", &["--gate", "--gate-threshold", "4.5"]).code, 2);
     // A golden set is what `against: baseline` compares with.
-    place.fine(&["golden", "pin", "briefing", "--since", "2026-03-18"]);
+    place.succeed(&["golden", "pin", "briefing", "--since", "2026-03-18"]);
     let card = json!({"body": [{"type": "TextBlock", "text": "Nothing happened."}]}).to_string();
     place.write("cards/2026-03-18-card.json", &card);
     let said = place.karat(&["run", "briefing", "-p", "cards=cards", "--gate", "-q"]);
@@ -95,14 +95,14 @@ fn the_publish_gate_binds_on_request() {
 #[test]
 fn a_mistyped_judge_is_refused() {
     let place = Place::new();
-    place.fine(&["run", "briefing", "-q", "--sample", "2026-03-02"]);
+    place.succeed(&["run", "briefing", "-q", "--sample", "2026-03-02"]);
     for command in [&["drift", "briefing"][..], &["digest", "briefing"], &["golden", "pin", "briefing"]] {
         for (more, known) in [(["--judge", "nosuch"], "stub-v1"), (["--prompt-version", "v9"], "there are: v1")] {
             let said = place.karat(&[command, &more].concat());
             assert!(said.code == 1 && said.stderr.contains(known) && said.stdout.is_empty(), "{}", said.all());
         }
     }
-    let found = json(&place.fine(&["drift", "briefing", "--judge", "stub", "--until", "2026-01-01"]));
+    let found = json(&place.succeed(&["drift", "briefing", "--judge", "stub", "--until", "2026-01-01"]));
     assert_eq!(found["status"], "no_data", "a judge that is known, and a stretch without a row");
 }
 
@@ -111,7 +111,7 @@ fn a_mistyped_judge_is_refused() {
 #[test]
 fn judges_of_one_run_are_one_grade_everywhere() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
+    place.succeed(&["init", "briefing", "mine"]);
     let models = place.path().join("mine/models/offline.yaml");
     let more = "  - { id: second, model: second-v1, provider: scripted, family: sim-judge, availability: stable, context_window: 64000, max_output: 4000, with: { reply: ../scripts/second.j2 } }\n";
     std::fs::write(&models, std::fs::read_to_string(&models).unwrap() + more).unwrap();
@@ -121,11 +121,11 @@ fn judges_of_one_run_are_one_grade_everywhere() {
     );
     let both = ["--judges", "stub,second"];
     let day = ["--sample", "2026-03-02", "--sample", "2026-03-03", "--sample", "2026-03-04", "-q"];
-    place.fine(&[&["run", "mine", "--run-id", "r"], &both[..], &day].concat());
+    place.succeed(&[&["run", "mine", "--run-id", "r"], &both[..], &day].concat());
     assert_eq!(place.report("r")["metrics"]["quality.composite"]["value"], 3.68);
     let digest = |more: &[&str]| {
         let window = ["digest", "mine", "--as-of", "2026-03-04", "--window", "3", "--format", "json"];
-        json(&place.fine(&[&window[..], more].concat()))
+        json(&place.succeed(&[&window[..], more].concat()))
     };
     let together = digest(&[]);
     assert_eq!(
@@ -134,20 +134,20 @@ fn judges_of_one_run_are_one_grade_everywhere() {
     );
     assert!(together["warnings"][0].as_str().unwrap().contains("select one judge with `--judge`"), "{together}");
     assert_eq!(digest(&["--judge", "second"])["composite"]["median"], 3.0);
-    let drift = json(&place.fine(&["drift", "mine", "--as-of", "2026-03-04"]));
+    let drift = json(&place.succeed(&["drift", "mine", "--as-of", "2026-03-04"]));
     assert_eq!((&drift["judges"], &drift["warnings"]), (&together["judges"], &together["warnings"]));
-    place.fine(&["golden", "pin", "mine"]);
+    place.succeed(&["golden", "pin", "mine"]);
     let file = place.path().join("mine/golden/2026-03-02.json");
     let pinned = || -> Value { serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap() };
     assert_eq!(
         (&pinned()["baseline_composite"], &pinned()["baseline_judge"]),
         (&json!(3.68), &json!("second-v1 + stub-v1"))
     );
-    let same = place.fine(&[&["golden", "check", "mine", "--json"], &both[..]].concat());
+    let same = place.succeed(&[&["golden", "check", "mine", "--json"], &both[..]].concat());
     assert_eq!((&json(&same)["warnings"], &json(&same)["cards"][0]["delta"]), (&json!([]), &json!(0.0)));
-    let other = place.fine(&["golden", "check", "mine", "--json"]);
+    let other = place.succeed(&["golden", "check", "mine", "--json"]);
     assert!(json(&other)["warnings"][0].as_str().unwrap().contains("the current one is stub-v1"), "{}", other.all());
-    place.fine(&["golden", "pin", "mine", "--judge", "second"]);
+    place.succeed(&["golden", "pin", "mine", "--judge", "second"]);
     assert_eq!((&pinned()["baseline_composite"], &pinned()["baseline_judge"]), (&json!(3.0), &json!("second-v1")));
 }
 
@@ -155,18 +155,18 @@ fn judges_of_one_run_are_one_grade_everywhere() {
 #[test]
 fn a_judge_does_not_agree_with_its_own_cached_results() {
     let place = backfilled();
-    place.fine(&["run", "briefing", "--run-id", "c", "-q"]);
+    place.succeed(&["run", "briefing", "--run-id", "c", "-q"]);
     let same = place.karat(&["agree", "b", "c"]);
     assert!(same.code == 1 && same.stderr.contains("44 judgments are one run's"), "{}", same.all());
-    place.fine(&["run", "briefing", "--run-id", "d", "-q", "--no-cache"]);
-    assert!(place.fine(&["agree", "b", "d"]).stdout.contains("stub and stub in d"));
+    place.succeed(&["run", "briefing", "--run-id", "d", "-q", "--no-cache"]);
+    assert!(place.succeed(&["agree", "b", "d"]).stdout.contains("stub and stub in d"));
 }
 
 /// BR-14, BR-15: a window as Markdown, to stdout or a file; rows as TSV and JSON.
 #[test]
 fn a_digest_summarizes_a_week() {
     let place = backfilled();
-    let week = place.fine(&["digest", "briefing", "--as-of", "2026-03-28"]).stdout;
+    let week = place.succeed(&["digest", "briefing", "--as-of", "2026-03-28"]).stdout;
     assert!(week.starts_with("# Digest of briefing: 2026-03-22 → 2026-03-28"), "{week}");
     for line in ["**Coverage:** 6/7 days", "**Composite (median):** 4.35", "**Composite (min/max):** 3.15 / 4.35"] {
         assert!(week.contains(line), "{line}: {week}");
@@ -175,14 +175,14 @@ fn a_digest_summarizes_a_week() {
         week.contains("| 2026-03-22 | 3.15 | 2 |") && week.contains("Days without a judgment: 2026-03-25"),
         "{week}"
     );
-    assert_eq!(place.fine(&["report", "briefing", "--as-of", "2026-03-28", "--window", "7"]).stdout, week);
+    assert_eq!(place.succeed(&["report", "briefing", "--as-of", "2026-03-28", "--window", "7"]).stdout, week);
     let window = ["report", "briefing", "--as-of", "2026-03-28", "--window", "7", "--judge", "stub"];
-    assert_eq!(place.fine(&window).stdout, week);
+    assert_eq!(place.succeed(&window).stdout, week);
     assert!(place.karat(&["report", "latest", "--judge", "stub"]).stderr.contains("Add `--window 7`"));
-    place.fine(&["digest", "briefing", "--as-of", "2026-03-28", "-o", "out/week.md"]);
+    place.succeed(&["digest", "briefing", "--as-of", "2026-03-28", "-o", "out/week.md"]);
     assert_eq!(std::fs::read_to_string(place.path().join("out/week.md")).unwrap(), week);
     let rows = |arguments: &[&str]| {
-        place.fine(&[&["show", "briefing", "--since", "2026-03-24", "--until", "2026-03-26"], arguments].concat())
+        place.succeed(&[&["show", "briefing", "--since", "2026-03-24", "--until", "2026-03-26"], arguments].concat())
     };
     let tsv = rows(&["--format", "tsv"]).stdout;
     assert_eq!(tsv.lines().count(), 3, "{tsv}");
@@ -198,8 +198,8 @@ fn a_digest_summarizes_a_week() {
 #[test]
 fn a_changed_judge_is_told_from_changed_cards() {
     let place = backfilled();
-    place.fine(&["golden", "pin", "briefing"]);
-    let said = place.fine(&["golden", "check", "briefing"]);
+    place.succeed(&["golden", "pin", "briefing"]);
+    let said = place.succeed(&["golden", "check", "briefing"]);
     assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("grading unchanged"), "{}", said.all());
     for entry in std::fs::read_dir(place.path().join(".karat/golden/briefing")).unwrap() {
         let file = entry.unwrap().path();
@@ -207,7 +207,7 @@ fn a_changed_judge_is_told_from_changed_cards() {
         pinned["baseline_composite"] = json!((pinned["baseline_composite"].as_f64().unwrap() - 0.3).max(1.0));
         std::fs::write(&file, pinned.to_string()).unwrap();
     }
-    let said = place.fine(&["golden", "check", "briefing"]);
+    let said = place.succeed(&["golden", "check", "briefing"]);
     assert!(said.stdout.contains("judge canary: quality.composite +0.30"), "{}", said.all());
     assert!(said.stdout.contains("grading shifted"), "{}", said.all());
     let line = "0 of 44 cards dropped by more than 0.5; an unchanged judge does that to some card in below 98 % of checks (0 \
@@ -218,7 +218,7 @@ fn a_changed_judge_is_told_from_changed_cards() {
         said.all()
     );
     assert_eq!(place.karat(&["golden", "check", "briefing", "--decide", "test"]).code, 2);
-    let canary = &json(&place.fine(&["golden", "check", "briefing", "--json"]))["canary"];
+    let canary = &json(&place.succeed(&["golden", "check", "briefing", "--json"]))["canary"];
     assert_eq!((&canary["ruler"], &canary["shifts"][0]["n"]), (&json!("moved"), &json!(44)), "{canary}");
 }
 
@@ -226,25 +226,25 @@ fn a_changed_judge_is_told_from_changed_cards() {
 #[test]
 fn a_golden_set_is_pinned_and_checked() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
+    place.succeed(&["init", "briefing", "mine"]);
     let none = place.karat(&["golden", "check", "mine"]);
     assert!(none.code == 1 && none.stderr.contains("karat golden pin"), "{}", none.all());
-    place.fine(&["run", "mine", "-q"]);
+    place.succeed(&["run", "mine", "-q"]);
     let range = ["--since", "2026-03-01", "--until", "2026-03-05"];
-    let dry = place.fine(
+    let dry = place.succeed(
         &[&["golden", "pin", "mine", "--judge", "stub-v1", "--prompt-version", "v1", "--dry-run"], &range[..]].concat(),
     );
     assert!(dry.stdout.contains("would change 5 files") && !place.path().join("mine/golden").exists(), "{}", dry.all());
-    place.fine(&[&["golden", "pin", "mine"], &range[..]].concat());
+    place.succeed(&[&["golden", "pin", "mine"], &range[..]].concat());
     let file = place.path().join("mine/golden/2026-03-02.json");
     let pinned: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(
         (&pinned["baseline_composite"], &pinned["baseline_judge"], &pinned["baseline_axes"]["factuality"]),
         (&json!(4.35), &json!("stub-v1"), &json!(4))
     );
-    let fine = place.fine(&["golden", "check", "mine"]);
+    let fine = place.succeed(&["golden", "check", "mine"]);
     assert!(fine.stdout.contains("judged in this run: 5; reused from earlier runs: 0"), "{}", fine.all());
-    let cached = place.fine(&["golden", "check", "mine", "--cached"]);
+    let cached = place.succeed(&["golden", "check", "mine", "--cached"]);
     assert!(cached.stdout.contains("judged in this run: 0; reused from earlier runs: 5"), "{}", cached.all());
 
     let copy = place.write("mine/golden/2026-03-30.json", &std::fs::read_to_string(&file).unwrap());
@@ -263,7 +263,7 @@ fn a_golden_set_is_pinned_and_checked() {
     assert!(worse.stdout.contains("REGRESSION 2026-03-02: 4.35 → "), "{}", worse.all());
     let allowed = place.karat(&["golden", "check", "mine", "--max-drop", "4", "--json"]);
     assert_eq!((allowed.code, &json(&allowed)["regressions"]), (0, &json!(0)), "{}", allowed.all());
-    place.fine(&["run", "mine", "-q", "--no-cache", "--sample", "2026-03-02"]);
+    place.succeed(&["run", "mine", "-q", "--no-cache", "--sample", "2026-03-02"]);
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing but `golden pin` moves a baseline");
 
     std::fs::remove_file(place.path().join("mine/data/cards/2026-03-04-card.json")).unwrap();
@@ -273,7 +273,7 @@ fn a_golden_set_is_pinned_and_checked() {
         "{}",
         gone.all()
     );
-    let moved = place.fine(&["golden", "pin", "mine", "--since", "2026-03-01", "--until", "2026-03-02", "--clean"]);
+    let moved = place.succeed(&["golden", "pin", "mine", "--since", "2026-03-01", "--until", "2026-03-02", "--clean"]);
     assert!(
         moved.stdout.contains("2026-03-02 changed  4.35 → ") && moved.stdout.contains("2026-03-05 removed"),
         "{}",
@@ -293,7 +293,7 @@ fn a_larger_sweep_is_refused_and_a_broken_card_fails_alone() {
     let said = place.karat(&["run", "briefing", "--max-calls", "10", "--run-id", "r"]);
     assert_eq!(said.code, 5, "{}", said.all());
     assert!(said.stderr.contains("at least 44 calls") && said.stderr.contains("none was made"), "{}", said.all());
-    place.fine(&["init", "briefing", "mine"]);
+    place.succeed(&["init", "briefing", "mine"]);
     let more = "dataset.with.more=[mine/data/faults]";
     let said = place.karat(&["run", "mine", "--set", more, "--run-id", "r", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
@@ -307,7 +307,7 @@ fn a_larger_sweep_is_refused_and_a_broken_card_fails_alone() {
 #[test]
 fn a_broken_card_that_is_asked_for_is_named() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
+    place.succeed(&["init", "briefing", "mine"]);
     place.write("mine/data/cards/2026-03-18-card.json", "{ \"type\": \"AdaptiveCard\",");
     let said = place.karat(&["run", "mine", "--sample", "2026-03-18", "--format", "json", "-o", "-"]);
     assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{}", said.all());
@@ -322,7 +322,7 @@ fn a_broken_card_that_is_asked_for_is_named() {
 #[test]
 fn calls_accumulate_over_the_parts_of_a_run() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
+    place.succeed(&["init", "briefing", "mine"]);
     let yaml = std::fs::read_to_string(place.path().join("mine/karat.yaml")).unwrap();
     place.write("mine/karat.yaml", &yaml.replace("max_calls: 50", "trials: 1"));
     let said = place.karat(&["run", "mine", "--max-calls", "10", "--run-id", "r"]);
@@ -350,10 +350,10 @@ fn calls_accumulate_over_the_parts_of_a_run() {
         "{}",
         said.all()
     );
-    assert!(place.fine(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 simulated calls"));
+    assert!(place.succeed(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 simulated calls"));
     assert_eq!(place.report("r")["totals"]["judgments"], 44);
     // Contract: in the canonical form a run that was stopped ends like one that was not.
-    place.fine(&["run", "mine", "-q", "--no-cache", "-j", "2", "--run-id", "whole"]);
+    place.succeed(&["run", "mine", "-q", "--no-cache", "-j", "2", "--run-id", "whole"]);
     assert_eq!(place.canonical("r"), place.canonical("whole"));
 }
 
@@ -361,14 +361,14 @@ fn calls_accumulate_over_the_parts_of_a_run() {
 #[test]
 fn the_document_is_not_stored() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
-    place.fine(&["run", "mine", "-q", "--sample", "2026-03-02", "--run-id", "r"]);
-    let trace = json(&place.fine(&["trace", "r", "0", "--json"]));
+    place.succeed(&["init", "briefing", "mine"]);
+    place.succeed(&["run", "mine", "-q", "--sample", "2026-03-02", "--run-id", "r"]);
+    let trace = json(&place.succeed(&["trace", "r", "0", "--json"]));
     assert_eq!(trace["output"], Value::Null);
     let call = &trace["calls"][0];
     assert!(call["request"].as_str().unwrap().starts_with("{\"hash\":"), "{trace}");
     assert!(call["response"].as_str().unwrap().contains("factuality"), "{trace}");
-    place.fine(&["score", "r", "--run-id", "s", "-q"]);
+    place.succeed(&["score", "r", "--run-id", "s", "-q"]);
     assert_eq!(place.report("s")["metrics"]["quality.composite"]["value"], 4.35);
     place.write(
         "mine/data/cards/2026-03-02-card.json",
@@ -383,7 +383,7 @@ fn the_document_is_not_stored() {
 #[test]
 fn a_markdown_blog_takes_only_yaml() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "blog"]);
+    place.succeed(&["init", "briefing", "blog"]);
     for day in 1..=14 {
         let post = format!(
             "---\ntitle: x\n---\n# Notes of day {day}\n\n## Tools\n\n- **Item {day}** grew by {day} % ([report](https://a.example/{day}))\n- Another saved $5 million, see https://b.example/{day}\n"
@@ -396,11 +396,11 @@ fn a_markdown_blog_takes_only_yaml() {
         "{ files: \"{date}-*.md\", as: markdown }",
     );
     place.write("blog/karat.yaml", &yaml);
-    place.fine(&["run", "blog", "-q"]);
-    assert_eq!(json(&place.fine(&["drift", "blog", "--as-of", "2026-05-14"]))["status"], "ok");
-    assert!(place.fine(&["digest", "blog", "--as-of", "2026-05-14"]).stdout.contains("7/7 days"));
-    place.fine(&["golden", "pin", "blog"]);
-    place.fine(&["golden", "check", "blog"]);
+    place.succeed(&["run", "blog", "-q"]);
+    assert_eq!(json(&place.succeed(&["drift", "blog", "--as-of", "2026-05-14"]))["status"], "ok");
+    assert!(place.succeed(&["digest", "blog", "--as-of", "2026-05-14"]).stdout.contains("7/7 days"));
+    place.succeed(&["golden", "pin", "blog"]);
+    place.succeed(&["golden", "check", "blog"]);
 }
 
 /// BR-04, BR-19: every `with` that the guide names takes the place of the preset's, and what the document lacks is seen.
@@ -415,7 +415,7 @@ fn every_reader_of_the_guide_takes_only_yaml() {
     let card = json!({"body": [{"type": "TextBlock", "text": "- One rose by 3 %, see https://a.example/1"}]});
     for with in options {
         let place = Place::new();
-        place.fine(&["init", "briefing", "mine"]);
+        place.succeed(&["init", "briefing", "mine"]);
         place.write("mine/days/2026-05-01-card.json", &card.to_string());
         place.write("mine/days/2026-05-01.json", &json.to_string());
         for name in ["2026-05-01-post.md", "2026-05-01.html", "2026-05-01.txt"] {
@@ -424,8 +424,8 @@ fn every_reader_of_the_guide_takes_only_yaml() {
         let yaml = std::fs::read_to_string(place.path().join("mine/karat.yaml")).unwrap();
         let own = yaml.lines().find_map(|line| line.trim().strip_prefix("with: ")).unwrap();
         place.write("mine/karat.yaml", &yaml.replace(own, with).replace("{ path: data/cards }", "{ path: days }"));
-        place.fine(&["validate", "mine"]);
-        place.fine(&["run", "mine", "-q", "--run-id", "r"]);
+        place.succeed(&["validate", "mine"]);
+        place.succeed(&["run", "mine", "-q", "--run-id", "r"]);
         let caps = place.report("r")["cells"][0]["judgments"][0]["caps"].clone();
         assert_eq!(caps, if with.contains("as: json") { json!(["empty_headings"]) } else { json!([]) }, "{with}");
     }
@@ -435,18 +435,18 @@ fn every_reader_of_the_guide_takes_only_yaml() {
 #[test]
 fn a_late_card_makes_the_next_days_stale() {
     let place = Place::new();
-    place.fine(&["init", "briefing", "my"]);
-    place.fine(&["run", "my", "-q"]);
+    place.succeed(&["init", "briefing", "my"]);
+    place.succeed(&["run", "my", "-q"]);
     let rows =
-        || place.fine(&["show", "my", "--since", "2026-03-26", "--until", "2026-04-01", "--format", "tsv"]).stdout;
+        || place.succeed(&["show", "my", "--since", "2026-03-26", "--until", "2026-04-01", "--format", "tsv"]).stdout;
     let before = rows();
     let late = place.text("my/data/cards/2026-03-24-card.json");
     place.write("my/data/cards/2026-03-25-card.json", &late);
-    let planned = place.fine(&["plan", "my"]).stdout;
+    let planned = place.succeed(&["plan", "my"]).stdout;
     assert!(planned.contains("judgments: 8 to make") && planned.contains("37 cached"), "{planned}");
-    place.fine(&["run", "my", "--sample", "2026-03-25", "-q"]);
+    place.succeed(&["run", "my", "--sample", "2026-03-25", "-q"]);
     assert_eq!(rows(), before, "a run of one day judges no other");
-    let summary = place.fine(&["run", "my", "-q"]).stdout;
+    let summary = place.succeed(&["run", "my", "-q"]).stdout;
     assert!(summary.contains("judgments 45, 38 reused"), "{summary}");
     assert_ne!(rows(), before);
 }
@@ -455,18 +455,18 @@ fn a_late_card_makes_the_next_days_stale() {
 #[test]
 fn the_page_of_all_days_is_one_command() {
     let place = Place::new();
-    place.fine(&["run", "briefing", "-q"]);
-    let said = place.fine(&["report", "briefing", "--series"]);
+    place.succeed(&["run", "briefing", "-q"]);
+    let said = place.succeed(&["report", "briefing", "--series"]);
     assert_eq!(said.stdout.trim(), "series.html");
     let page = place.text("series.html");
     assert!(page.contains("Is it slipping?") && page.contains("2026-03-18") && !page.contains("src=\"http"), "a page");
     for target in ["days.html", "pages/series.html"] {
         let output = target.strip_suffix("/series.html").unwrap_or(target);
-        place.fine(&["report", "latest", "--series", "--judge", "stub", "-o", output]);
+        place.succeed(&["report", "latest", "--series", "--judge", "stub", "-o", output]);
         assert!(place.text(target).contains("Is it slipping?"), "{target}");
     }
-    assert!(place.fine(&["report", "briefing", "--series", "-o", "-"]).stdout.contains("Is it slipping?"));
-    place.fine(&["run", "faq", "-q"]);
+    assert!(place.succeed(&["report", "briefing", "--series", "-o", "-"]).stdout.contains("Is it slipping?"));
+    place.succeed(&["run", "faq", "-q"]);
     let refused = place.karat(&["report", "faq", "--series"]);
     assert!(refused.code == 1 && refused.stderr.contains("date"), "{}", refused.all());
     let format = place.karat(&["report", "briefing", "--series", "--format", "json"]);

@@ -20,8 +20,8 @@ fn a_copy_of_the_shipped_baseline_is_not_compared_with() {
     let (place, service) = (Place::new(), service());
     own_queries(&place);
     place.write("copy.json", &serde_json::to_string_pretty(&reversed).unwrap());
-    let said = run_own(&place, &service, &["--baseline", "copy.json", "--run-id", "r", "-q"]);
-    assert!(said.stdout.contains("copy.json is of the preset's own data"), "{}", said.all());
+    let result = run_own(&place, &service, &["--baseline", "copy.json", "--run-id", "r", "-q"]);
+    assert!(result.stdout.contains("copy.json is of the preset's own data"), "{}", result.all());
     assert_eq!(place.report("r")["analyses"]["kpis"], json!([]));
 }
 
@@ -31,7 +31,7 @@ fn a_baseline_of_other_samples_decides_nothing() {
     let (place, service) = (Place::new(), service());
     own_queries(&place);
     run_own(&place, &service, &["--run-id", "before", "-q"]);
-    place.fine(&["baseline", "pin", "before", "-o", "pinned.json"]);
+    place.succeed(&["baseline", "pin", "before", "-o", "pinned.json"]);
     place.write(
         "own.jsonl",
         &json!({"query_id": "c", "question": "Margin?", "gold": {"expected_value": 5}}).to_string(),

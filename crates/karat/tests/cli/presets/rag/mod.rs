@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use testkit::{Behaviour, FakeProvider, Script};
 
-use crate::place::{Place, Said};
+use crate::place::{CommandOutput, Place};
 
 fn figure<'a>(report: &'a Value, metric: &str) -> &'a Value {
     &report["metrics"][metric]["value"]
@@ -51,8 +51,8 @@ const CHECKS: [&str; 10] = [
 #[test]
 fn every_planted_fault_is_found_by_its_metric_alone() {
     let place = Place::new();
-    let said = place.karat(&["run", "rag", "--run-id", "faulty", "-q"]);
-    assert_eq!(said.code, 2, "{}", said.all());
+    let result = place.karat(&["run", "rag", "--run-id", "faulty", "-q"]);
+    assert_eq!(result.code, 2, "{}", result.all());
     let report = place.report("faulty");
     let verdict =
         |gate: &Value| (gate["metric"].as_str().unwrap().to_owned(), gate["verdict"].as_str().unwrap().to_owned());
@@ -67,7 +67,7 @@ fn every_planted_fault_is_found_by_its_metric_alone() {
     ];
     assert_eq!(verdicts, expected.map(|(metric, verdict)| (metric.to_owned(), verdict.to_owned())).into());
     for failed in ["NumericWithinTolerance 0.812 < gate 0.900", "AttributionAccuracy 0.750 < gate 0.850"] {
-        assert!(said.stdout.contains(failed), "{}", said.all());
+        assert!(result.stdout.contains(failed), "{}", result.all());
     }
     let planted = planted();
     // F116: the quote's page and the slide's title are scored; a wrong speaker of a quote is found.
@@ -102,9 +102,9 @@ fn every_planted_fault_is_found_by_its_metric_alone() {
 #[test]
 fn key_figures_stand_beside_the_pinned_ones() {
     let place = Place::new();
-    place.fine(&["run", "rag", "-p", "build=repaired", "--run-id", "repaired", "-q"]);
-    place.fine(&["baseline", "pin", "repaired", "-o", "pinned.json"]);
-    let said = place.karat(&["run", "rag", "--baseline", "pinned.json", "--run-id", "faulty", "-q"]);
+    place.succeed(&["run", "rag", "-p", "build=repaired", "--run-id", "repaired", "-q"]);
+    place.succeed(&["baseline", "pin", "repaired", "-o", "pinned.json"]);
+    let result = place.karat(&["run", "rag", "--baseline", "pinned.json", "--run-id", "faulty", "-q"]);
     let report = place.report("faulty");
     let kpis = report["analyses"]["kpis"].as_array().unwrap();
     assert_eq!(kpis.len(), report["metrics"].as_object().unwrap().values().filter(|it| it["n"] != 0).count());
@@ -127,7 +127,7 @@ fn key_figures_stand_beside_the_pinned_ones() {
     assert!(page.contains(told), "{page}");
     let rise = "a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the allowed 167.8 ms (20 %)";
     for expected in [rise, "CitationCorrectness", "7 of 60, q-003: ", "pinned.json"] {
-        assert!(said.stdout.contains(expected), "{expected}: {}", said.all());
+        assert!(result.stdout.contains(expected), "{expected}: {}", result.all());
     }
     let listed = page.split("### The worst cells").nth(1).unwrap().split("## Inputs and outputs").next().unwrap();
     assert_eq!(listed.matches("| q-001 |").count(), 1, "{listed}");
@@ -138,7 +138,7 @@ fn key_figures_stand_beside_the_pinned_ones() {
 #[test]
 fn figures_agree_with_those_made_by_hand() {
     let place = Place::new();
-    place.fine(&["run", "rag", "-p", "build=repaired", "--run-id", "repaired", "-q"]);
+    place.succeed(&["run", "rag", "-p", "build=repaired", "--run-id", "repaired", "-q"]);
     let report = place.report("repaired");
     assert_eq!(report["run"]["service_commit"], "b7e44a1");
     for metric in CHECKS {
@@ -237,7 +237,7 @@ fn own_queries(place: &Place) {
     place.write("own.jsonl", &rows.map(|row| row.to_string() + "\n").concat());
 }
 
-fn run_own(place: &Place, service: &FakeProvider, more: &[&str]) -> Said {
+fn run_own(place: &Place, service: &FakeProvider, more: &[&str]) -> CommandOutput {
     let endpoint = format!("endpoint={}", service.url());
     let own = ["run", "rag", "-p", &endpoint, "-p", "dataset=own.jsonl", "-p", "chunks=", "-p", "tables="];
     place.karat(&own.iter().chain(more).copied().collect::<Vec<_>>())
@@ -259,7 +259,7 @@ fn a_service_of_ones_own_is_asked_with_its_filters() {
     let (place, service) =
         (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
     own_queries(&place);
-    let said = run_own(&place, &service, &["--run-id", "own", "-o", "out"]);
+    let result = run_own(&place, &service, &["--run-id", "own", "-o", "out"]);
     let mut sent: Vec<Value> = service.received_requests().iter().map(testkit::ReceivedRequest::json).collect();
     sent.sort_by_key(|body| body["question"].to_string());
     assert_eq!(
@@ -271,14 +271,14 @@ fn a_service_of_ones_own_is_asked_with_its_filters() {
     );
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("out/results/own.json")).unwrap()).unwrap();
-    assert!(place.path().join("out/reports/own.md").is_file(), "{}", said.all());
+    assert!(place.path().join("out/reports/own.md").is_file(), "{}", result.all());
     assert_eq!(report["run"]["service_commit"], "own-1");
     let cells = &report["cells"];
     assert_eq!((value(&cells[0], "NumericExact"), value(&cells[1], "NumericExact")), (Some(1.0), Some(0.0)));
     assert_eq!(value(&cells[0], "CitationCorrectness"), Some(1.0));
     assert!(cells[0]["scores"]["HybridHitRate@10"]["na"].is_string(), "{}", cells[0]);
     assert_eq!((figure(&report, "Latency_llm_p95_ms"), value(&cells[0], "Latency_rerank_p95_ms")), (&json!(9.0), None));
-    assert_eq!(report["totals"]["unscored"], 0, "{}", said.all());
+    assert_eq!(report["totals"]["unscored"], 0, "{}", result.all());
 }
 
 /// RG-09, RG-11: a service that is down, slow, answers HTML, wrong JSON or 10 MB makes errors with a code, counted apart
@@ -298,8 +298,8 @@ fn service_errors_are_counted_separately() {
         own_queries(&place);
         let timeout = if code == "timeout" { "300ms" } else { "20s" };
         let set = ["--set", &format!("variants.service.query.timeout={timeout}"), "--retries", "0", "--run-id", "r"];
-        let said = run_own(&place, &service, &set);
-        assert_eq!(said.code, 1, "{code}: {}", said.all());
+        let result = run_own(&place, &service, &set);
+        assert_eq!(result.code, 1, "{code}: {}", result.all());
         let report = place.report("r");
         assert_eq!(report["totals"]["errors"], 2, "{code}");
         assert_eq!(report["cells"][0]["error"]["code"], code);
@@ -319,15 +319,15 @@ fn answers_of_another_shape_are_errors() {
         ("\"$1.2 billion\"", "`$` is the text \"$1.2 billion\", not an object"),
         ("{}", "`$.answer` is missing; there is an empty object"),
         ("", "it is empty"),
-        (r#"{"answer": NaN}"#, "it is no JSON (expected value at line 1 column 12)"),
-        (r#"{"answer": "half an ans"#, "it is no JSON (EOF while parsing a string"),
+        (r#"{"answer": NaN}"#, "it is not JSON (expected value at line 1 column 12)"),
+        (r#"{"answer": "half an ans"#, "it is not JSON (EOF while parsing a string"),
     ];
     for (body, expected) in cases {
         let service = FakeProvider::start(Script::always(Behaviour::raw(200, body.to_owned()))).unwrap();
         let place = Place::new();
         own_queries(&place);
-        let said = run_own(&place, &service, &["--retries", "0", "--run-id", "r", "-q"]);
-        assert_eq!(said.code, 1, "{body}: {}", said.all());
+        let result = run_own(&place, &service, &["--retries", "0", "--run-id", "r", "-q"]);
+        assert_eq!(result.code, 1, "{body}: {}", result.all());
         let report = place.report("r");
         let error = &report["cells"][0]["error"];
         assert_eq!((&report["totals"]["errors"], &error["code"]), (&json!(2), &json!("malformed")), "{body}");
@@ -347,15 +347,15 @@ fn an_unset_token_is_never_sent_empty() {
         service.requests() > 0 && service.received_requests().iter().all(|it| it.header("authorization").is_none())
     );
     let elsewhere = ["run", "rag", "-p", "endpoint=https://qa.example.com", "-q"];
-    let said = place.karat(&elsewhere);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = place.karat(&elsewhere);
+    assert_eq!(result.code, 1, "{}", result.all());
     assert!(
-        said.stderr.contains("step query: its header `Authorization` needs RAG_TOKEN, which is not set"),
+        result.stderr.contains("step query: its header `Authorization` needs RAG_TOKEN, which is not set"),
         "{}",
-        said.all()
+        result.all()
     );
     let output = place.command(&elsewhere[..4]).arg("--dry-run").env("RAG_TOKEN", "t-1").output().unwrap();
-    assert_eq!(Said::of(output).code, 0);
+    assert_eq!(CommandOutput::of(output).code, 0);
 }
 
 /// RG-09: `--timeout` and `--retries` go before the step's own for a service that hangs.
@@ -365,8 +365,8 @@ fn a_service_that_hangs_meets_the_timeout() {
     own_queries(&place);
     let slow =
         ["--set", "variants.service.query.timeout=300s", "--timeout", "1s", "--retries", "1", "--run-id", "r", "-q"];
-    let said = run_own(&place, &service, &slow);
-    assert_eq!((said.code, service.requests()), (1, 4), "{}", said.all());
+    let result = run_own(&place, &service, &slow);
+    assert_eq!((result.code, service.requests()), (1, 4), "{}", result.all());
     let error = &place.report("r")["cells"][0]["error"];
     let message = error["message"].as_str().unwrap();
     assert!(error["code"] == "timeout" && message.contains("within 1s"), "{error}");
@@ -382,10 +382,10 @@ fn mismatches_of_gold_and_filings_are_reported() {
                  "citations": [{"doc_type": "release", "quarter": "2024-Q2", "page": 77}]}
     });
     place.write("own.jsonl", &(row.to_string() + "\n"));
-    let said = place.fine(&["validate", "rag", "-p", "dataset=own.jsonl"]);
-    assert!(said.stderr.contains("own.jsonl:1"), "{}", said.all());
-    assert!(said.stderr.contains("no chunk is at the citation release 2024-q2 page 77"), "{}", said.all());
-    assert!(said.stderr.contains("the expected value 999.9 million USD is not in income-2024q2"), "{}", said.all());
+    let result = place.succeed(&["validate", "rag", "-p", "dataset=own.jsonl"]);
+    assert!(result.stderr.contains("own.jsonl:1"), "{}", result.all());
+    assert!(result.stderr.contains("no chunk is at the citation release 2024-q2 page 77"), "{}", result.all());
+    assert!(result.stderr.contains("the expected value 999.9 million USD is not in income-2024q2"), "{}", result.all());
     place.karat(&["run", "rag", "-p", "dataset=own.jsonl", "--run-id", "r", "-q"]);
     assert_eq!(place.report("r")["run"]["config"]["dataset"]["mismatches"]["count"], 2);
 }
@@ -406,10 +406,10 @@ fn filings_that_are_not_there_are_errors() {
         (".", "it holds no chunks"),
     ] {
         let chunks = format!("chunks={folder}");
-        let said =
+        let result =
             place.karat(&["run", "rag", "-p", &endpoint, "-p", "dataset=own.jsonl", "-p", &chunks, "-p", "tables="]);
-        assert_eq!(said.code, 1, "{folder}: {}", said.all());
-        assert!(said.stderr.contains(expected), "{folder}: {}", said.all());
+        assert_eq!(result.code, 1, "{folder}: {}", result.all());
+        assert!(result.stderr.contains(expected), "{folder}: {}", result.all());
     }
     assert_eq!(service.requests(), 0);
     assert_ne!(run_own(&place, &service, &["-q"]).code, 1);
@@ -445,15 +445,15 @@ fn the_terminal_says_what_failed() {
     let script = Script::sequence([wrong, Behaviour::server_error()]);
     let (place, service) = (Place::new(), FakeProvider::start(script).unwrap());
     own_queries(&place);
-    let said = run_own(&place, &service, &["--retries", "0", "-j", "1", "--run-id", "r", "-q"]);
-    assert_eq!(said.code, 1, "{}", said.all());
+    let result = run_own(&place, &service, &["--retries", "0", "-j", "1", "--run-id", "r", "-q"]);
+    assert_eq!(result.code, 1, "{}", result.all());
     for expected in [
         "failed: service: 2 of 2 cells failed (100 %), more than the 2 % of `policy.max_errors`; fix the cause and run",
         "$/cell is the total cost divided by all cells, including failed ones",
         "error: 1 cell, malformed: service: step `query`: the answer cannot be read: `$.answer` is missing; there is `reply`",
         "error: 1 cell, server_error: service: step query at http://",
     ] {
-        assert!(said.stdout.contains(expected), "{expected}: {}", said.all());
+        assert!(result.stdout.contains(expected), "{expected}: {}", result.all());
     }
     let page = std::fs::read_to_string(place.path().join(".karat/reports/r.md")).unwrap();
     assert!(page.contains("**Failed:** service: 2 of 2 cells failed"), "{page}");
@@ -470,9 +470,9 @@ fn one_broken_reference_does_not_fail_the_run() {
         };
         let rows: Vec<String> = (0..others).map(|at| row(at, json!({}))).chain([row(99, broken)]).collect();
         place.write("own.jsonl", &rows.join("\n"));
-        let said = run_own(&place, &service, &["--run-id", "r", "-q"]);
-        assert_eq!(said.all().contains("every score of it failed"), fails, "{}", said.all());
-        assert_eq!(said.code == 1, fails, "{}", said.all());
+        let result = run_own(&place, &service, &["--run-id", "r", "-q"]);
+        assert_eq!(result.all().contains("every score of it failed"), fails, "{}", result.all());
+        assert_eq!(result.code == 1, fails, "{}", result.all());
     }
 }
 
@@ -512,7 +512,7 @@ fn the_demo_ends_with_its_input() {
 /// The demo service says what it lacks.
 #[test]
 fn only_presets_with_a_service_have_a_demo() {
-    let said = Place::new().karat(&["demo", "faq", "--port", "1"]);
-    assert!(said.code == 1 && said.stderr.contains("`faq` has no demo service"), "{}", said.all());
-    assert!(said.stderr.contains("rag"), "{}", said.all());
+    let result = Place::new().karat(&["demo", "faq", "--port", "1"]);
+    assert!(result.code == 1 && result.stderr.contains("`faq` has no demo service"), "{}", result.all());
+    assert!(result.stderr.contains("rag"), "{}", result.all());
 }

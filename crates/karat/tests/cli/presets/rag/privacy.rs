@@ -18,7 +18,7 @@ fn messages_about_rows_are_redacted() {
     let report = place.report("r");
     let mismatch = &report["run"]["config"]["dataset"]["mismatches"]["first"][0]["what"];
     assert!(mismatch.as_str().unwrap().contains("[email]"), "{mismatch}");
-    let page = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+    let page = place.succeed(&["report", "r", "--format", "md", "-o", "-"]).stdout;
     place.write("wrong.jsonl", &format!("{}\n", row("a", json!({"expected_value": "ann@mail.example"}))));
     let refused = place.karat(&["validate", "rag", "-p", "dataset=wrong.jsonl"]);
     assert!(refused.code == 1 && refused.stderr.contains("wrong.jsonl:1"), "{}", refused.all());
@@ -38,10 +38,10 @@ fn problems_of_sensitive_rows_show_no_content() {
     let wrong = json!({"query_id": "b", "question": ["What did Zanzibar earn?"]});
     for (rows, code) in [(format!("{row}\n"), 0), (format!("{row}\n{wrong}\n"), 1)] {
         place.write("own.jsonl", &rows);
-        let said = place.karat(&["validate", "rag", "-p", "dataset=own.jsonl", "--set", "privacy.sensitive=true"]);
-        assert_eq!(said.code, code, "{}", said.all());
-        assert!(said.stderr.contains(&format!("own.jsonl:{}", code + 1)), "{}", said.all());
-        assert!(!said.all().contains("Zanzibar") && !said.all().contains("998.7"), "{}", said.all());
+        let result = place.karat(&["validate", "rag", "-p", "dataset=own.jsonl", "--set", "privacy.sensitive=true"]);
+        assert_eq!(result.code, code, "{}", result.all());
+        assert!(result.stderr.contains(&format!("own.jsonl:{}", code + 1)), "{}", result.all());
+        assert!(!result.all().contains("Zanzibar") && !result.all().contains("998.7"), "{}", result.all());
     }
 }
 
@@ -70,8 +70,8 @@ fn sensitive_content_is_never_stored() {
     for (set, keeps) in [("privacy.sensitive=true", false), ("privacy.redact=[email, card]", true)] {
         let (place, service) = (Place::new(), FakeProvider::start(Script::always(own_answer(&answer))).unwrap());
         own_queries(&place);
-        let said = run_own(&place, &service, &["--set", set, "--run-id", "r", "--format", "md,json,html,csv"]);
-        let found = said.all() + &state(&place);
+        let result = run_own(&place, &service, &["--set", set, "--run-id", "r", "--format", "md,json,html,csv"]);
+        let found = result.all() + &state(&place);
         for secret in secrets {
             assert!(!found.contains(secret), "{set}: {secret}");
         }
@@ -93,9 +93,9 @@ fn errors_are_redacted() {
         let (place, service) =
             (Place::new(), FakeProvider::start(Script::always(Behaviour::raw(200, body.clone()))).unwrap());
         own_queries(&place);
-        let said = run_own(&place, &service, &["--retries", "0", "--run-id", "r", "--format", "md,json,html,csv"]);
+        let result = run_own(&place, &service, &["--retries", "0", "--run-id", "r", "--format", "md,json,html,csv"]);
         let error = place.report("r")["cells"][0]["error"].to_string();
         assert!(error.contains("malformed") && !error.contains(secret), "{error}");
-        assert!(!said.all().contains(secret), "{}", said.all());
+        assert!(!result.all().contains(secret), "{}", result.all());
     }
 }
