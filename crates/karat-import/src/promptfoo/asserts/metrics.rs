@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::javascript::{self, Code, Language};
+use super::javascript::{self, Code, Language, Translated};
 use super::{Given, Item, Tools};
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::values::{number_of, split_values, text_of};
@@ -31,11 +31,7 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
             Ok(Some(item.max(given.threshold.unwrap_or(LEVENSHTEIN))))
         }
         "word-count" => word_count(given),
-        "javascript" | "python" => {
-            let language = if given.kind == "python" { Language::Python } else { Language::JavaScript };
-            let code = Code { text: &given.text(), language, root: given.root, vars: given.vars };
-            return javascript::item(code).map(|item| Ok(Some(item)));
-        }
+        "javascript" | "python" => return translated(given).map(|it| Ok(Some(it.item))),
         "latency" | "cost" => match given.threshold {
             Some(limit) => Ok(Some(Item::new(given.kind).max(limit))),
             None => Err(Refusal::new("has no threshold").instead(format!("`metric: {}` with `max`", given.kind))),
@@ -50,6 +46,21 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
         }
         _ => return None,
     })
+}
+
+fn translated(given: &Given<'_>) -> Option<Translated> {
+    let language = match given.kind {
+        "javascript" => Language::JavaScript,
+        "python" => Language::Python,
+        _ => return None,
+    };
+    let (threshold, root, vars) = (given.threshold, given.root, given.vars);
+    javascript::translate(Code { text: &given.text(), language, root, threshold, vars })
+}
+
+/// Returns true if the source gives outputs scores where the check says pass or fail.
+pub(super) fn is_graded(given: &Given<'_>) -> bool {
+    translated(given).is_some_and(|it| it.is_graded)
 }
 
 /// Returns true if a type of assert is about calls of tools.

@@ -162,6 +162,8 @@ pub(super) enum Tools {
 
 enum Outcome {
     Item(Item),
+    /// A check that says of a score whether it passes.
+    Graded(Item),
     Question(judged::Question),
     /// A check that every output passes.
     Holds,
@@ -251,7 +253,7 @@ impl Checks<'_> {
                 continue;
             }
             match self.outcome(assert, row, report)? {
-                Outcome::Item(item) => {
+                Outcome::Item(item) | Outcome::Graded(item) => {
                     let id = assert.metric().unwrap_or_else(|| assert.kind()).to_owned();
                     match named.iter_mut().find(|(known, _)| *known == id && assert.metric().is_some()) {
                         Some((_, items)) => items.push(item),
@@ -316,7 +318,7 @@ impl Checks<'_> {
                 continue;
             }
             match self.outcome(assert, row, report)? {
-                Outcome::Item(item) => checks.items.push(labelled_value(assert, item)),
+                Outcome::Item(item) | Outcome::Graded(item) => checks.items.push(labelled_value(assert, item)),
                 Outcome::Question(_) if self.shape == Shape::Recorded => {
                     let text = "its verdicts are kept as scores that were given; no judge is asked again";
                     report.note(format!("asserts of the type `{}`", assert.kind()), text);
@@ -362,6 +364,12 @@ impl Checks<'_> {
                 Outcome::Item(item) => items.push((with_id(assert, item), assert.weight())),
                 Outcome::Holds => items.push((Item::new("length").min(0.0), assert.weight())),
                 Outcome::Dropped => checks.unchecked.push(assert.kind().to_owned()),
+                Outcome::Graded(_) => {
+                    let refusal = Refusal::new("counts in a weighted mean by a score that code computes")
+                        .instead("a scorer with `metric: command` that runs it");
+                    report.drop(refusal.of_sample(&assert.path, assert.kind()));
+                    checks.unchecked.push(assert.kind().to_owned());
+                }
                 Outcome::Question(_) => {
                     let refusal =
                         Refusal::new("counts in a weighted mean, which judges cannot be part of: they grade later")
@@ -426,7 +434,18 @@ impl Checks<'_> {
                                     without spaces is cut into words";
                         report.note(assert.path.clone(), text);
                     }
-                    Ok(Outcome::Item(self.complete(item, &given)))
+                    let is_graded = metrics::is_graded(&given);
+                    let item = self.complete(item, &given);
+                    if !is_graded {
+                        return Ok(Outcome::Item(item));
+                    }
+                    report.approximate(Approximate {
+                        path: assert.path.clone(),
+                        construct: kind.to_owned(),
+                        metric: item.0.get("metric").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                        difference: "the code gives a score, and the check says whether that passes".to_owned(),
+                    });
+                    Ok(Outcome::Graded(item))
                 }
                 Ok(None) => Ok(Outcome::Holds),
                 Err(refusal) => refuse(refusal, report),

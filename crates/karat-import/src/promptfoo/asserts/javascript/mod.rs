@@ -1,11 +1,13 @@
-//! Asserts that are one expression of JavaScript or Python about the output, as checks.
+//! Asserts that are short JavaScript or Python about the output, as checks.
 //!
 //! Nothing is run: an expression is read as the tests that it is made of (`includes`, `length`, comparisons, members of the
-//! output's JSON) and their `and`, `or` and `not`. Anything else is no such expression.
+//! output's JSON) and their `and`, `or` and `not`. Anything else is dropped.
 //!
-//! `tokens` cuts the code, `parser` reads it with the values of `operand`, whose comparisons are the tests of `test`; `pieces`
-//! counts words and lines.
+//! `tokens` cuts the code, `parser` reads expressions with the values of `operand`, whose comparisons are the tests of `test`;
+//! `pieces` counts words and lines. `verdict` reads what the code answers, with `if` and `return`, `amount` scores that are
+//! computed from a count.
 
+mod amount;
 mod operand;
 mod parser;
 mod pieces;
@@ -13,6 +15,7 @@ mod test;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod verdict;
 
 use serde_json::{Map, Value};
 
@@ -44,18 +47,29 @@ pub(super) struct Code<'a> {
     pub text: &'a str,
     pub language: Language,
     pub root: Root,
+    /// The least score that passes; without it every score above 0 does.
+    pub threshold: Option<f64>,
     /// The variables of the row.
     pub vars: &'a Map<String, Value>,
 }
 
-/// The check of an expression; `None` of other code.
-pub(super) fn item(code: Code<'_>) -> Option<Item> {
-    let text = code.text.trim_end();
+/// A check in the place of code.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Translated {
+    pub item: Item,
+    /// True if the code gives scores between those of a pass and a failure.
+    pub is_graded: bool,
+}
+
+/// The check of code; `None` of code that is more than tests of the output.
+pub(super) fn translate(code: Code<'_>) -> Option<Translated> {
+    let text = code.text.trim();
     // Several lines are the body of a function, which answers by `return` alone.
-    if text.contains('\n') && !text.contains("return") {
-        return None;
-    }
-    Parser::new(&tokens::tokens(text)?, code).test()?.into_item()
+    let is_body = text.contains('\n');
+    let tokens = tokens::tokens(text, code.language)?;
+    let (verdict, is_graded) = Parser::new(&tokens, code).verdict(is_body)?;
+    let item = verdict.into_item(is_graded)?;
+    Some(Translated { item, is_graded })
 }
 
 /// Returns true if code reads the variables of its row.

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::amount::Amount;
 use super::operand::{
     Edge, JsonPath, Operand, Reading, at_edge, compare, includes, is_among, matches, member_includes,
 };
 use super::pieces::Pieces;
 use super::test::{Step, Test};
 use super::tokens::Token;
+use super::verdict::Verdict;
 use super::{Code, Language, Root};
 use crate::promptfoo::values;
 
@@ -22,36 +24,50 @@ const MAX_TESTS: usize = 500;
 
 pub(super) struct Parser<'a> {
     tokens: &'a [Token],
-    at: usize,
+    pub at: usize,
     code: Code<'a>,
     /// Names that the code binds to a value, or to a list of values.
     bound: BTreeMap<String, Bound>,
     /// Tests of single values of lists that may still be read: loops within loops are many.
     budget: usize,
+    /// True once a score is read between those of a pass and a failure.
+    pub is_graded: bool,
+    /// The value whose length a number is computed from.
+    pub counted: Option<Operand>,
 }
 
+/// The value of a name.
 #[derive(Debug, Clone)]
-enum Bound {
+pub(super) enum Bound {
     Operand(Operand),
     List(Vec<Value>),
+    Amount(Amount),
 }
 
 impl<'a> Parser<'a> {
     pub fn new(tokens: &'a [Token], code: Code<'a>) -> Self {
-        Self { tokens, at: 0, code, bound: BTreeMap::new(), budget: MAX_TESTS }
+        Self { tokens, at: 0, code, bound: BTreeMap::new(), budget: MAX_TESTS, is_graded: false, counted: None }
     }
 
-    /// The test that the whole code is; `None` if it is something else.
-    pub fn test(mut self) -> Option<Test> {
-        let test = self.program()?;
-        (self.at == self.tokens.len()).then_some(test)
+    /// The verdict of the whole code, and whether it gives scores between those of a pass and a failure.
+    pub fn verdict(mut self, must_return: bool) -> Option<(Verdict, bool)> {
+        let verdict = self.statements(must_return)?;
+        (self.at == self.tokens.len()).then_some((verdict, self.is_graded))
     }
 
-    fn peek(&self) -> Option<&Token> {
+    pub fn language(&self) -> Language {
+        self.code.language
+    }
+
+    pub fn threshold(&self) -> Option<f64> {
+        self.code.threshold
+    }
+
+    pub fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
     }
 
-    fn is_next(&self, mark: &str) -> bool {
+    pub fn is_next(&self, mark: &str) -> bool {
         match self.peek() {
             Some(Token::Mark(next)) => *next == mark,
             Some(Token::Name(next)) => next == mark,
@@ -59,13 +75,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn takes(&mut self, mark: &str) -> bool {
+    pub fn takes(&mut self, mark: &str) -> bool {
         let is_next = self.is_next(mark);
         self.at += usize::from(is_next);
         is_next
     }
 
-    fn expects(&mut self, mark: &str) -> Option<()> {
+    pub fn expects(&mut self, mark: &str) -> Option<()> {
         self.takes(mark).then_some(())
     }
 
@@ -76,58 +92,58 @@ impl<'a> Parser<'a> {
         Some(name)
     }
 
-    /// `const x = …;` any number of times, then an expression or its `return`.
-    fn program(&mut self) -> Option<Test> {
+    /// Reads `const x = …;` any number of times. Returns true if one of them reads the output's JSON.
+    pub fn bindings(&mut self) -> Option<bool> {
         let mut reads_json = false;
         while ["const", "let", "var"].iter().any(|keyword| self.takes(keyword)) {
             let name = self.name()?;
             self.expects("=")?;
-            let start = self.at;
-            let value = match self.operand() {
-                Some(operand) => Bound::Operand(operand),
-                None => {
-                    self.at = start;
-                    Bound::List(self.list()?)
-                }
-            };
+            let value = self.bound_to()?;
             self.takes(";");
-            reads_json |= self.code.root == Root::Text && matches!(value, Bound::Operand(Operand::Json(_)));
+            let is_json = match &value {
+                Bound::Operand(Operand::Json(_)) => true,
+                Bound::Operand(Operand::Test(test)) => test.requires_json(),
+                _ => false,
+            };
+            reads_json |= is_json && self.code.root == Root::Text;
             self.bound.insert(name, value);
         }
-        self.takes("return");
-        let test = self.any()?;
-        let test = if self.takes("?") { self.choice(test)? } else { test };
-        self.takes(";");
-        // The code fails before its last line where the output is not JSON.
-        Some(match reads_json && !test.requires_json() {
-            true => Test::All(vec![JsonPath::default().member(json!({})), test]),
-            false => test,
+        Some(reads_json)
+    }
+
+    /// The value that a name is bound to, which the statement ends with.
+    fn bound_to(&mut self) -> Option<Bound> {
+        let forms: [fn(&mut Self) -> Option<Bound>; 4] = [
+            |parser| parser.operand().map(Bound::Operand),
+            |parser| parser.list().map(Bound::List),
+            |parser| parser.any().map(|test| Bound::Operand(Operand::Test(test))),
+            |parser| parser.sum().map(Bound::Amount),
+        ];
+        let start = self.at;
+        forms.into_iter().find_map(|form| {
+            self.at = start;
+            form(self).filter(|_| self.is_at_end())
         })
     }
 
-    /// `1 : 0` behind a test and `?`.
-    fn choice(&mut self, test: Test) -> Option<Test> {
-        let passes = self.verdict()?;
-        self.expects(":")?;
-        match (passes, self.verdict()?) {
-            (true, false) => Some(test),
-            (false, true) => Some(test.not()),
-            _ => None,
+    /// The value of a name that comes next.
+    pub fn bound_value(&self) -> Option<Bound> {
+        let Some(Token::Name(name)) = self.peek() else { return None };
+        self.bound.get(name).cloned()
+    }
+
+    /// Returns true if nothing that belongs to a value comes next.
+    pub fn is_at_end(&self) -> bool {
+        match self.peek() {
+            None | Some(Token::Mark(";" | "," | "}" | ")" | ":")) => true,
+            Some(Token::Name(name)) => {
+                matches!(name.as_str(), "const" | "let" | "var" | "return" | "if" | "else")
+            }
+            Some(_) => false,
         }
     }
 
-    /// A value that passes with the full score, or fails with none.
-    fn verdict(&mut self) -> Option<bool> {
-        let Operand::Literal(value) = self.primary()? else { return None };
-        match (value.as_bool(), value.as_f64()) {
-            (Some(value), _) => Some(value),
-            (_, Some(1.0)) => Some(true),
-            (_, Some(0.0)) => Some(false),
-            _ => None,
-        }
-    }
-
-    fn any(&mut self) -> Option<Test> {
+    pub fn any(&mut self) -> Option<Test> {
         let mut tests = vec![self.all()?];
         while self.takes("||") || self.takes("or") {
             tests.push(self.all()?);
@@ -330,7 +346,7 @@ impl<'a> Parser<'a> {
         Some(if quantifier == "any" { Test::Any(tests) } else { Test::All(tests) })
     }
 
-    fn operand(&mut self) -> Option<Operand> {
+    pub fn operand(&mut self) -> Option<Operand> {
         let mut operand = match self.filter() {
             Some(operand) => operand,
             None => self.primary()?,
@@ -438,7 +454,7 @@ impl<'a> Parser<'a> {
             }
             name => match self.bound.get(name)? {
                 Bound::Operand(operand) => operand.clone(),
-                Bound::List(_) => return None,
+                Bound::List(_) | Bound::Amount(_) => return None,
             },
         })
     }

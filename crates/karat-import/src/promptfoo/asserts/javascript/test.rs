@@ -84,6 +84,13 @@ impl Test {
         }
     }
 
+    /// The parts of the output's JSON without which the code fails.
+    pub fn needed(&self) -> Vec<Self> {
+        let mut needs = Vec::new();
+        self.collect_needs(&mut needs);
+        needs.iter().map(Need::to_test).collect()
+    }
+
     fn collect_needs(&self, needs: &mut Vec<Need>) {
         match self {
             Self::True | Self::Check(_) => {}

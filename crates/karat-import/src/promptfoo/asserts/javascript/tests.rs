@@ -6,7 +6,7 @@ use super::*;
 
 fn check_as(text: &str, language: Language, root: Root) -> Option<Value> {
     let vars = json!({"city": "Rome", "n": 3}).as_object().cloned().unwrap();
-    item(Code { text, language, root, vars: &vars }).map(|item| Value::Object(item.0))
+    translate(Code { text, language, root, threshold: None, vars: &vars }).map(|it| Value::Object(it.item.0))
 }
 
 fn check(text: &str) -> Option<Value> {
@@ -61,7 +61,6 @@ fn other_code_is_no_check() {
     for code in [
         "",
         "output",
-        "output.length",
         "output.toLowerCase().includes('Paris')",
         "output.includes(context.vars.none)",
         "output.includes(x)",
@@ -74,8 +73,7 @@ fn other_code_is_no_check() {
         "1 === 1",
         // Several lines without a `return` answer nothing.
         "const it = JSON.parse(output);\nit.a === 'x'",
-        // A score between is not a verdict, and what always holds is not a test.
-        "output.length < 5 ? 1 : 0.5",
+        // What always holds is not a test.
         "output.length < 5 ? 1 : true",
         "typeof output === 'string'",
         "output.trim().split(/\\s+/).length > 0",
@@ -204,4 +202,86 @@ fn loops_within_loops_are_limited() {
     let list = "['a','b','c','d','e','f','g','h','i','j']";
     let code = format!("{}output.includes('x'){}", format!("{list}.some(a => ").repeat(8), ")".repeat(8));
     assert_eq!(check(&code), None);
+}
+
+/// F83: a score passes above 0 or from the threshold on, whatever it is computed from.
+#[test]
+fn scores_pass_above_nothing() {
+    let graded = |text: &str, language: Language, threshold: Option<f64>| {
+        let translated = translate(Code { text, language, root: Root::Text, threshold, vars: &Map::new() })?;
+        Some((Value::Object(translated.item.0), translated.is_graded))
+    };
+    let of = |text: &str, threshold: Option<f64>| graded(text, Language::JavaScript, threshold);
+    let length = |limits: Value| {
+        let mut check = json!({"metric": "length"});
+        check.as_object_mut().unwrap().extend(limits.as_object().cloned().unwrap());
+        check
+    };
+    for (code, threshold, expected) in [
+        ("1 / (output.length + 1)", None, json!({"min": 0})),
+        ("1 / (output.length + 1) // shorter is better", Some(0.01), json!({"max": 99})),
+        ("output.length", None, json!({"min": 1})),
+        ("output.length < 180 ? 1 : 0.5", None, json!({"min": 0})),
+        ("Math.max(0, Math.min(1, 1 - (output.length - 100) / 900));", None, json!({"max": 999})),
+        ("output.length <= 100 ? 1 : output.length > 1000 ? 0 : 1 - (output.length - 100) / 900", None, json!(null)),
+        ("const n = output.length;\nreturn Math.min(n / 500, 1);", Some(0.5), json!({"min": 250})),
+        ("output.length / 4 <= 500", None, json!({"max": 2000})),
+    ] {
+        let (check, is_graded) = of(code, threshold).unwrap_or_else(|| panic!("{code}"));
+        assert_eq!(is_graded, !code.contains("<= 500"), "{code}");
+        if !expected.is_null() {
+            assert_eq!(check, length(expected), "{code}");
+        }
+    }
+    let python = graded("max(0, len(output) - 300)", Language::Python, None);
+    assert_eq!(python, Some((length(json!({"min": 301})), true)));
+    for code in ["Math.random()", "0 / output.length", "output.length + output.split(' ').length", "-1 * output.length"]
+    {
+        assert_eq!(of(code, None), None, "{code}");
+    }
+}
+
+/// F83: branches and objects with `pass` are their tests; code that does not return answers nothing.
+#[test]
+fn bodies_of_functions_are_checks() {
+    let all = |of: Value| json!({"metric": "checks", "min": 1, "with": {"of": of}});
+    let contains = |text: &str| json!({"metric": "contains", "value": text});
+    for (code, expected) in [
+        ("// Is it polite?\nreturn output.includes('please'); // or so", contains("please")),
+        ("return /^[0-9]+$/.test(output)", json!({"metric": "regex", "value": "^[0-9]+$"})),
+        ("/* one */\nif (output.includes('x')) {\n  return true;\n}\nreturn false;", contains("x")),
+        (
+            "if (output.length > 9) return false;\nreturn output.includes('x')",
+            all(json!([{"metric": "length", "min": 10, "not": true}, contains("x")])),
+        ),
+        (
+            "const pass = output.includes('x') && output.length < 9;\nreturn { pass, score: pass ? 1 : 0, reason: 'no x' };",
+            all(json!([contains("x"), {"metric": "length", "max": 8}])),
+        ),
+        (
+            "const words = output.split(' ').length;\nreturn {\n  pass: words >= 2,\n  score: Math.min(1, words / 500),\n  reason: 'few'\n};",
+            json!({"metric": "regex", "value": "\\A(?:[^\\x{20}]*\\x{20}){1}"}),
+        ),
+        // Where the output is not JSON, the code fails before it looks for `x`.
+        (
+            "if (JSON.parse(output).a === 1) { return true; } else { return output.includes('x'); }",
+            all(json!([
+                schema(something()),
+                {"metric": "checks", "min": 0.5, "with": {"of": [of_a(json!({"const": 1})), contains("x")]}}
+            ])),
+        ),
+    ] {
+        assert_eq!(check(code), Some(expected), "{code}");
+    }
+    for code in [
+        "if (output.includes('x')) { output.includes('y') }",
+        "if (output.includes('x')) { return true; }",
+        "return { score: 1 }",
+        "return { pass: score(output) }",
+        "return { ...it, pass: true }",
+        "/* never ends",
+        "for (const x of ['a']) { return output.includes(x) }",
+    ] {
+        assert_eq!(check(code), None, "{code}");
+    }
 }

@@ -1,4 +1,6 @@
-//! The tokens of an expression.
+//! The tokens of code.
+
+use super::Language;
 
 /// The largest number of tokens that is read: beyond it, code is a program, and its brackets may lie deeper than the stack.
 const MAX_TOKENS: usize = 300;
@@ -15,18 +17,22 @@ pub(super) enum Token {
 }
 
 /// Marks; the first that fits is taken.
-const MARKS: [&str; 23] = [
+const MARKS: [&str; 29] = [
     "===", "!==", "==", "!=", "<=", ">=", "&&", "||", "=>", "?.", "<", ">", "!", "(", ")", "[", "]", ".", ",", ";",
-    "=", "?", ":",
+    "=", "?", ":", "+", "-", "*", "/", "{", "}",
 ];
 
 /// The tokens of code; `None` of what is not an expression, or of too many.
-pub(super) fn tokens(code: &str) -> Option<Vec<Token>> {
+pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token>> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut rest = code.trim();
     while let Some(first) = rest.chars().next() {
         if first.is_whitespace() {
             rest = rest.trim_start();
+            continue;
+        }
+        if let Some(behind) = behind_comment(rest, language) {
+            rest = behind?;
             continue;
         }
         let run = |within: &dyn Fn(char) -> bool| rest.find(|char| !within(char)).unwrap_or(rest.len());
@@ -39,7 +45,7 @@ pub(super) fn tokens(code: &str) -> Option<Vec<Token>> {
         } else if matches!(first, '"' | '\'' | '`') {
             let (text, end) = text_literal(rest, first)?;
             (Token::Text(text), end)
-        } else if first == '/' && !matches!(tokens.last(), Some(Token::Name(_) | Token::Number(_) | Token::Text(_))) {
+        } else if first == '/' && !tokens.last().is_some_and(is_value_end) {
             let (pattern, end) = pattern_literal(rest)?;
             let flags = rest[end..].find(|char: char| !char.is_ascii_alphabetic()).unwrap_or(rest.len() - end);
             (Token::Pattern(pattern, rest[end..end + flags].to_owned()), end + flags)
@@ -54,6 +60,27 @@ pub(super) fn tokens(code: &str) -> Option<Vec<Token>> {
         rest = &rest[length..];
     }
     Some(tokens)
+}
+
+/// The rest behind a comment, if one comes next; none behind one that does not end.
+fn behind_comment(rest: &str, language: Language) -> Option<Option<&str>> {
+    let line = |mark: &str| rest.starts_with(mark).then(|| rest.split_once('\n').map_or("", |(_, behind)| behind));
+    match language {
+        Language::Python => line("#").map(Some),
+        Language::JavaScript => match rest.strip_prefix("/*") {
+            Some(inner) => Some(inner.split_once("*/").map(|(_, behind)| behind)),
+            None => line("//").map(Some),
+        },
+    }
+}
+
+/// Returns true of a token behind which a slash divides.
+fn is_value_end(token: &Token) -> bool {
+    match token {
+        Token::Name(name) => name != "return",
+        Token::Number(_) | Token::Text(_) | Token::Mark(")" | "]") => true,
+        Token::Pattern(..) | Token::Mark(_) => false,
+    }
 }
 
 /// A text between quotes and the byte behind it. A template with a value in it is none.
@@ -97,12 +124,16 @@ fn pattern_literal(rest: &str) -> Option<(String, usize)> {
 mod tests {
     use super::*;
 
+    fn tokens_of(code: &str) -> Option<Vec<Token>> {
+        tokens(code, Language::JavaScript)
+    }
+
     /// F83: code that is long or nested deeply is not an expression.
     #[test]
     fn long_code_has_no_tokens() {
-        assert_eq!(tokens("a.b === 'c'").map(|tokens| tokens.len()), Some(5));
-        assert_eq!(tokens(&"(".repeat(MAX_TOKENS)).map(|tokens| tokens.len()), Some(MAX_TOKENS));
-        assert_eq!(tokens(&"(".repeat(MAX_TOKENS + 1)), None);
-        assert_eq!(tokens(&"!".repeat(1_000_000)), None);
+        assert_eq!(tokens_of("a.b === 'c'").map(|tokens| tokens.len()), Some(5));
+        assert_eq!(tokens_of(&"(".repeat(MAX_TOKENS)).map(|tokens| tokens.len()), Some(MAX_TOKENS));
+        assert_eq!(tokens_of(&"(".repeat(MAX_TOKENS + 1)), None);
+        assert_eq!(tokens_of(&"!".repeat(1_000_000)), None);
     }
 }
