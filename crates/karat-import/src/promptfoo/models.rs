@@ -305,7 +305,14 @@ impl Model {
             }
             label => {
                 let id = ids.take(label.unwrap_or(&by_name), "model");
-                let named = [("id", json!(id)), ("provider", json!(self.provider)), ("model", json!(self.name))];
+                // At its provider's own address a model costs what its name says.
+                let is_by_name = self.provider != "openai-compatible" && !self.settings.contains_key("base_url");
+                let named = match is_by_name {
+                    true => vec![("id", json!(id)), ("like", json!(by_name))],
+                    false => {
+                        vec![("id", json!(id)), ("provider", json!(self.provider)), ("model", json!(self.name))]
+                    }
+                };
                 (id, named.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
             }
         };

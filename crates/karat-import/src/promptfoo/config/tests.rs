@@ -188,14 +188,14 @@ fn providers_become_models() {
     let models = imported.suite()["models"].clone();
     let expected = json!([
         "openai:gpt-4.1",
-        {"id": "openai-gpt-4.1", "provider": "openai", "model": "gpt-4.1",
+        {"id": "openai-gpt-4.1", "like": "openai:gpt-4.1",
          "parameters": {"temperature": 0, "stop": ["END"], "effort": "low"}},
-        {"id": "gem", "provider": "gemini", "model": "gemini-2.5-pro", "price": {"input": 1.2, "output": 10},
+        {"id": "gem", "like": "gemini:gemini-2.5-pro", "price": {"input": 1.2, "output": 10},
          "parameters": {"max_tokens": 9}},
         {"id": "azure:prod", "base_url": "https://x.openai.azure.com", "api_key_env": "X_OPENAI_AZURE_COM_API_KEY"},
         {"id": "openai:own", "base_url": "${BASE}/v1", "api_key_env": "OWN",
          "with": {"headers": {"X-Api-Key": "${X_API_KEY}", "X-Team": "${TEAM:-evals}"}}},
-        {"id": "llama", "provider": "ollama", "model": "llama3"},
+        {"id": "llama", "like": "ollama:llama3"},
         "openai:x",
     ]);
     assert_eq!(models, expected);
