@@ -9,17 +9,21 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::table;
 use crate::error::ImportError;
 use crate::source::{Source, invalid_json};
 
-/// Version of the format that is read.
+/// Version of the format with a list of results, and the one before, with a table.
 const VERSION: u64 = 3;
+const TABLE_VERSION: u64 = 2;
 
 /// Everything but the results.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     pub prompts: Vec<Value>,
     pub description: String,
+    /// The names of the variables of a table, where the results stand in one.
+    pub table: Option<Vec<String>>,
     /// Version of promptfoo.
     pub version: Option<String>,
 }
@@ -41,9 +45,17 @@ struct ResultsBody {
     #[serde(default)]
     prompts: Vec<Value>,
     #[serde(default)]
-    table: Option<IgnoredAny>,
+    table: Option<Table>,
     #[serde(default)]
     results: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    #[serde(default)]
+    head: Value,
+    #[serde(default)]
+    body: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -86,24 +98,48 @@ pub(super) fn read_head(source: &Source, file: &Path) -> Result<Head, ImportErro
     })?;
     let body = read.results.ok_or_else(|| ImportError::new(file.display(), "has no `results`"))?;
     let version = body.version.unwrap_or(if body.table.is_some() { 1 } else { 0 });
-    if version != VERSION || body.results.is_none() {
-        let problem = format!("holds results in version {version} of the format; version {VERSION} was expected");
+    let table = body.table.filter(|table| version == TABLE_VERSION && table.body.is_some());
+    if table.is_none() && (version != VERSION || body.results.is_none()) {
+        let problem = format!(
+            "holds results in version {version} of the format; version {VERSION}, or {TABLE_VERSION} with its table, was \
+             expected"
+        );
         return Err(ImportError::new(file.display(), problem).with_hint(again));
     }
     Ok(Head {
-        prompts: body.prompts,
+        prompts: table.as_ref().map_or(body.prompts, |table| table::prompts(&table.head)),
+        table: table.map(|table| table::variables(&table.head)),
         description: read.config.and_then(|config| config.description).unwrap_or_default(),
         version: read.metadata.and_then(|metadata| metadata.version),
     })
 }
 
-/// Calls `take` for each member of `results.results`.
+/// Calls `take` for each result, of a table for each output.
 ///
 /// # Errors
 /// Broken JSON, or an error of `take`.
 pub(super) fn read_results(
     source: &Source,
     file: &Path,
+    head: &Head,
+    mut take: impl FnMut(&Value) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let Some(variables) = &head.table else {
+        return read_members(source, file, &["results", "results"], |result| take(&result));
+    };
+    let mut test = 0;
+    read_members(source, file, &["results", "table", "body"], |row| {
+        let results = table::results(&row, test, &head.prompts, variables);
+        test += 1;
+        results.iter().try_for_each(&mut take)
+    })
+}
+
+/// Calls `take` for each member of the list below these keys.
+fn read_members(
+    source: &Source,
+    file: &Path,
+    keys: &'static [&'static str],
     mut take: impl FnMut(Value) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut refused = None;
@@ -117,7 +153,7 @@ pub(super) fn read_results(
             Err(text)
         }
     };
-    let read = Members { keys: &["results", "results"], take: &mut take }.deserialize(&mut deserializer);
+    let read = Members { keys, take: &mut take }.deserialize(&mut deserializer);
     match (refused, read) {
         (Some(error), _) => Err(error),
         (None, Err(error)) => Err(invalid_json(file, &error)),

@@ -6,6 +6,7 @@
 
 pub(super) mod file;
 mod systems;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -52,9 +53,14 @@ pub(super) fn import(source: &Source, file: &Path, draft: &mut Draft<'_>) -> Res
     draft.report.tool.version = head.version.clone();
     draft.suite.about = head.description.lines().next().unwrap_or_default().to_owned();
     let mut named = NamedSystems::default();
-    read_results(source, file, |result| named.add(&result, file))?;
+    read_results(source, file, &head, |result| named.add(result, file))?;
+    if head.table.is_some() {
+        draft.report.note("results.table", "version 2 of the format: outputs are texts, as the table has them");
+    }
     let mut results = Results::open(source, file, head, &named, draft)?;
-    read_results(source, file, |result| results.add(&result, draft))?;
+    let head = std::mem::take(&mut results.head);
+    read_results(source, file, &head, |result| results.add(result, draft))?;
+    results.head = head;
     results.close(draft)
 }
 

@@ -251,3 +251,49 @@ fn other_results_are_refused() {
     let error = try_file("r.json", r#"{"results": {"version": 2, "results": []}}"#).err().unwrap();
     assert!(error.hint().unwrap().contains("promptfoo export eval"), "{error}");
 }
+
+/// F91: results of version 2 are read from their table: verdicts, outputs behind the reason of a failure, errors of calls.
+#[test]
+fn tables_of_version_2_are_read() {
+    let asserts = json!([{"type": "contains", "value": "Paris"}]);
+    let cell = |pass: bool, text: &str, more: Value| {
+        let mut cell = json!({
+            "pass": pass, "score": u8::from(pass), "text": text, "prompt": "rendered", "latencyMs": 7, "cost": 0.5,
+            "namedScores": {}, "tokenUsage": {"prompt": 3, "completion": 4},
+            "gradingResult": {"pass": pass, "score": u8::from(pass), "reason": "no Paris", "componentResults": []},
+        });
+        cell.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        cell
+    };
+    let metrics = |passed: u64| json!({"testPassCount": passed, "testFailCount": 1, "testErrorCount": 0});
+    let prompts = json!([
+        {"raw": "of {{q}}", "display": "short", "provider": "openai:gpt-4o", "metrics": metrics(1)},
+        {"raw": "of {{q}}", "label": "short", "provider": "openai:gpt-5", "metrics": metrics(0)},
+    ]);
+    let body = json!([
+        {"vars": ["France"], "test": {"vars": {"q": "France"}, "assert": asserts}, "outputs": [
+            cell(true, "Paris", json!({})), cell(false, "no Paris\n---\nLyon", json!({}))]},
+        {"vars": ["Peru"], "outputs": [
+            cell(false, "no Paris\n---\nLima", json!({})),
+            cell(false, "429 Too Many Requests", json!({"gradingResult": null}))]},
+    ]);
+    let whole = json!({"results": {"version": 2, "results": [{}], "stats": {},
+        "table": {"head": {"prompts": prompts, "vars": ["q"]}, "body": body}}, "config": {}});
+    let imported = try_file("results.json", &whole.to_string()).unwrap_or_else(|error| panic!("{error}"));
+    let rows = imported.rows("data/samples.jsonl");
+    assert_eq!((&rows[0]["q"], &rows[1]["q"]), (&json!("France"), &json!("Peru")));
+    assert_eq!(rows[0]["assert"], json!([{"metric": "contains", "value": "Paris"}]));
+    let outputs = |variant: &str| {
+        let rows = imported.rows(&format!("data/outputs/{variant}.jsonl"));
+        json!(rows.iter().map(|row| json!([row["output"], row["error"], row["scores"]["success"]])).collect::<Vec<_>>())
+    };
+    assert_eq!(outputs("short.openai-gpt-4o"), json!([["Paris", null, true], ["Lima", null, false]]));
+    let failed = json!([null, "429 Too Many Requests", null]);
+    assert_eq!(outputs("short.openai-gpt-5"), json!([["Lyon", null, false], failed]));
+    let figures: Vec<f64> = imported.report.figures.iter().map(|it| it.value).collect();
+    assert_eq!(figures, [0.5, 0.0]);
+    for other in [json!({"version": 1, "results": []}), json!({"version": 2, "results": []})] {
+        let refused = try_file("results.json", &json!({"results": other}).to_string()).err().unwrap().to_string();
+        assert!(refused.contains("version 3, or 2 with its table"), "{refused}");
+    }
+}
