@@ -1,5 +1,7 @@
 //! A trace as Langfuse exports it: its observations and scores.
 
+use std::collections::HashMap;
+
 use karat_traces::{Context, Metadata, Row, Usage};
 use serde_json::{Map, Value, json};
 
@@ -31,13 +33,30 @@ pub(super) fn unwrap_download(mut fields: Map<String, Value>) -> Value {
     trace
 }
 
-/// Adds an observation to its trace among these, or to a new one.
-pub(super) fn add_observation(observation: Value, traces: &mut Vec<Value>) {
-    let id = text(&observation, "traceId").unwrap_or_default();
-    let of_trace = traces.iter_mut().find(|trace| text(trace, "id").as_deref() == Some(&id));
-    match of_trace.and_then(|trace| trace.get_mut("observations")?.as_array_mut()) {
-        Some(observations) => observations.push(observation),
-        None => traces.push(json!({"id": id, "observations": [observation]})),
+/// Traces in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Traces {
+    pub all: Vec<Value>,
+    /// The position of the first trace of an id.
+    places: HashMap<String, usize>,
+}
+
+impl Traces {
+    pub fn push(&mut self, trace: Value) {
+        if let Some(id) = text(&trace, "id") {
+            self.places.entry(id).or_insert(self.all.len());
+        }
+        self.all.push(trace);
+    }
+
+    /// Adds an observation to its trace among these, or to a new one.
+    pub fn add_observation(&mut self, observation: Value) {
+        let id = text(&observation, "traceId").unwrap_or_default();
+        let of_trace = self.places.get(&id).and_then(|at| self.all.get_mut(*at));
+        match of_trace.and_then(|trace| trace.get_mut("observations")?.as_array_mut()) {
+            Some(observations) => observations.push(observation),
+            None => self.push(json!({"id": id, "observations": [observation]})),
+        }
     }
 }
 

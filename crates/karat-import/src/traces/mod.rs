@@ -1,10 +1,11 @@
 //! Calls that applications reported: files of OpenTelemetry, and exports of Langfuse.
 //!
 //! - `read` tells the forms apart: OTLP as JSON, a request a line or protobuf, Langfuse's traces; each may be gzip.
-//! - `langfuse` reads an exported trace.
+//! - `langfuse` reads an exported trace, `evaluations` scores of spans in logs of OTLP.
 //!
 //! Spans become rows in `karat-traces`, as they do where a server takes them. Read this file, then `read`.
 
+mod evaluations;
 mod langfuse;
 mod read;
 #[cfg(test)]

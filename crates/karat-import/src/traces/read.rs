@@ -9,6 +9,7 @@ use karat_traces::{Encoding, SpanRows, rows_of_request, rows_of_traces};
 use karat_types::json::Parsed;
 use serde_json::Value;
 
+use super::evaluations::{self, Evaluation};
 use super::langfuse;
 use super::{FileRows, TraceRows, TracedRow};
 use crate::error::ImportError;
@@ -36,8 +37,15 @@ pub(super) fn rows_of_file(source: &Source, per: TraceRows) -> Result<FileRows, 
         TraceRows::Traces => rows_of_traces(found.request),
     };
     rows.add(spans);
-    for trace in &found.langfuse {
+    for trace in &found.langfuse.all {
         langfuse::add_rows(trace, per, &mut rows);
+    }
+    evaluations::add(found.evaluations, &mut rows);
+    if found.logs > 0 {
+        rows.notes.push(format!("{} records of logs are not scores of spans, and are left out", found.logs));
+    }
+    if found.metrics > 0 {
+        rows.notes.push(format!("{} requests of metrics are left out", found.metrics));
     }
     Ok(rows)
 }
@@ -68,7 +76,11 @@ fn unpack(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, ImportError> {
 #[derive(Default)]
 struct Found {
     request: TraceRequest,
-    langfuse: Vec<Value>,
+    langfuse: langfuse::Traces,
+    evaluations: Vec<Evaluation>,
+    /// Records of logs that hold no score, and requests of metrics.
+    logs: usize,
+    metrics: usize,
     has_base64: bool,
 }
 
@@ -113,6 +125,16 @@ impl Found {
                 self.request.resource_spans.extend(request.resource_spans);
                 Ok(())
             }
+            Value::Object(ref fields) if fields.contains_key("resourceLogs") => {
+                let (found, others) = evaluations::read(&document);
+                self.evaluations.extend(found);
+                self.logs += others;
+                Ok(())
+            }
+            Value::Object(fields) if fields.contains_key("resourceMetrics") => {
+                self.metrics += 1;
+                Ok(())
+            }
             Value::Object(fields) if fields.get("trace").is_some_and(Value::is_object) => {
                 self.langfuse.push(langfuse::unwrap_download(fields));
                 Ok(())
@@ -125,7 +147,7 @@ impl Found {
                 Ok(())
             }
             Value::Object(fields) if langfuse::is_observation(&fields) => {
-                langfuse::add_observation(Value::Object(fields), &mut self.langfuse);
+                self.langfuse.add_observation(Value::Object(fields));
                 Ok(())
             }
             Value::Object(fields) => {

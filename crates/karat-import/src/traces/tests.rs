@@ -168,3 +168,39 @@ fn downloads_of_langfuse_are_read() {
         assert_eq!(imported.rows("data/samples.jsonl")[0]["input"], "Hi", "{text}");
     }
 }
+
+/// F89: events of evaluations beside the spans are scores of their rows; other logs and metrics are noted.
+#[test]
+fn evaluations_are_scores_of_their_spans() {
+    let text = std::fs::read_to_string(fixture("otel/gen_ai-traces.json")).unwrap();
+    let spans: Value = serde_json::from_str(&text).unwrap();
+    let rows = import_file(CALLS, &fixture("otel/gen_ai-traces.json")).rows("data/samples.jsonl");
+    let record = |name: &str, value: Value, label: &str, span: &Value| {
+        let attribute = |key: &str, value: Value| json!({"key": format!("gen_ai.evaluation.{key}"), "value": value});
+        json!({"eventName": "gen_ai.evaluation.result", "traceId": rows[0]["trace_id"], "spanId": span, "attributes": [
+            attribute("name", json!({"stringValue": name})), attribute("score.value", value),
+            attribute("score.label", json!({"stringValue": label})),
+            attribute("explanation", json!({"stringValue": "as it said"}))
+        ]})
+    };
+    let (first, number) = (&rows[0]["span_id"], |value: f64| json!({"doubleValue": value}));
+    let logs = json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [
+        record("hit", number(0.5), "pass", first),
+        record("polite", json!({}), "fail", first),
+        record("tone", json!({}), "unscored", first),
+        record("kind", json!({}), "warm", first),
+        record("hit", number(1.0), "", &json!("ffffffffffffffff")),
+        {"body": {"stringValue": "another"}}
+    ]}]}]});
+    let metrics = json!({"resourceMetrics": []});
+    let lines = format!("{logs}\n{spans}\n{metrics}\n");
+    let imported = import_files(CALLS, &[("t.jsonl", lines.as_bytes())], "t.jsonl").unwrap();
+    assert_eq!(imported.rows("data/samples.jsonl"), rows);
+    let scores = &outputs(&imported)[0]["scores"];
+    assert_eq!(scores, &json!({"hit": 0.5, "polite": false, "tone": null}));
+    assert_eq!(outputs(&imported)[0]["reasons"]["hit"], "as it said");
+    let lost: Vec<&str> = imported.dropped().into_iter().map(|(construct, ..)| construct).collect();
+    assert_eq!(lost, ["evaluation kind", "evaluation hit"]);
+    let notes = imported.notes().join("; ");
+    assert!(notes.contains("1 records of logs") && notes.contains("1 requests of metrics"), "{notes}");
+}
