@@ -198,6 +198,8 @@ impl Header {
     pub fn variant(&self) -> String {
         let model = self.eval("model").as_str().unwrap_or("model");
         match self.eval("solver").as_str() {
+            // Inspect and Karat name the model of a system that asks none in this way.
+            Some(solver) if model.starts_with("none/") => base_name(solver).to_owned(),
             Some(solver) => format!("{model}.{}", base_name(solver)),
             None => model.to_owned(),
         }
@@ -253,7 +255,13 @@ impl Header {
         let eval = self.part("eval").as_object();
         let top = self.members.iter().filter(|(key, _)| !READ.contains(&key.as_str()));
         let is_repeated = |key: &str, value: &Value| self.part(key) == value;
-        let is_lost = |key: &str, value: &Value| !READ_EVAL.contains(&key) && !is_repeated(key, value);
+        // A log that Karat wrote names the run that it is of.
+        let is_own = |key: &str, value: &Value| {
+            let names = || value.as_object().is_some_and(|it| it.keys().all(|name| name.starts_with("karat_")));
+            key == "metadata" && names()
+        };
+        let is_lost =
+            |key: &str, value: &Value| !READ_EVAL.contains(&key) && !is_repeated(key, value) && !is_own(key, value);
         let eval = eval.into_iter().flatten().filter(|(key, value)| is_lost(key, value));
         let top = top.map(|(key, value)| (key.clone(), key, value));
         let all = top.chain(eval.map(|(key, value)| (format!("eval.{key}"), key, value)));

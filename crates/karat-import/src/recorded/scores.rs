@@ -10,6 +10,9 @@ use crate::text::names::Names;
 /// Path of the outputs of a variant, as the steps and scorers of a suite name it.
 pub(super) const OUTPUTS: &str = "data/outputs/{{ variant }}.jsonl";
 
+/// The beginning of the ids of `given` scorers.
+const GIVEN: &str = "given_";
+
 /// Name of a row in these files.
 pub(super) const BY: &str = "{{ sample.id }}";
 
@@ -29,7 +32,8 @@ impl ScoreNames {
         if let Some(known) = self.by_source.get(source) {
             return known.clone();
         }
-        let name = self.names.take(source, "score");
+        // A score that Karat read and wrote has this name already.
+        let name = self.names.take(source.strip_prefix(GIVEN).unwrap_or(source), "score");
         self.by_source.insert(source.to_owned(), name.clone());
         self.order.push(name.clone());
         name
@@ -64,7 +68,7 @@ impl ScoreNames {
 
 /// The id of the scorer for a score of this name.
 pub(super) fn given_id(name: &str) -> String {
-    format!("given_{name}")
+    format!("{GIVEN}{name}")
 }
 
 /// The path of a member of an object. Names of scores hold no quotes.
@@ -85,6 +89,8 @@ mod tests {
         let all = ["tone", "String check \"a\"", "String check a", "tone", "judge.fluency"].map(|name| names.of(name));
         assert_eq!(all, ["tone", "String-check-a", "String-check-a#2", "tone", "judge.fluency"]);
         assert_eq!(names.scorers(1).count(), 4);
+        assert_eq!(names.of("given_hit"), "hit");
+        assert!(names.scorers(1).any(|(id, _)| id == "given_hit"));
     }
 
     #[test]

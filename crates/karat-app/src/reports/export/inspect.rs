@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use karat_analysis::{CellScores, Findings};
 use karat_store::{Store, StoredCall, StoredRun};
-use karat_types::{CallRecord, CellRow, CellStatus, FinishReason, PlanHeader, RunRows, RunStatus, Score, Usage};
+use karat_types::{
+    CallRecord, CellCost, CellRow, CellStatus, FinishReason, Money, PlanHeader, RunRows, RunStatus, Score, Usage,
+};
 use serde_json::{Map, Value, json};
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
@@ -24,8 +26,8 @@ use crate::stored::messages::request_messages;
 use crate::stored::run::rfc3339;
 use crate::{AppError, AtomicFile};
 
-/// The model of a system that calls none.
-const NO_MODEL: &str = "none/none";
+/// The provider of a system that calls no model; its variant stands for the model.
+const NO_MODEL: &str = "none";
 
 /// Length of Inspect's ids.
 const ID_CHARS: usize = 22;
@@ -76,6 +78,8 @@ struct SystemLog<'p> {
     ids: Vec<String>,
     unscored: BTreeMap<usize, u64>,
     usage: Usage,
+    /// The cost of all samples; none once one of them is unknown.
+    cost: Option<Money>,
 }
 
 impl<'p> SystemLog<'p> {
@@ -98,6 +102,7 @@ impl<'p> SystemLog<'p> {
             ids: Vec::new(),
             unscored: BTreeMap::new(),
             usage: Usage::default(),
+            cost: Some(Money::ZERO),
         })
     }
 
@@ -105,7 +110,8 @@ impl<'p> SystemLog<'p> {
         self.samples += 1;
         self.epochs = self.epochs.max(sample.epoch);
         self.completed += u64::from(sample.is_completed);
-        self.usage += sample.usage;
+        self.usage += sample.cost.usage;
+        self.cost = self.cost.zip(sample.cost.cost).map(|(sum, cost)| sum + cost);
         for metric in &sample.unscored {
             *self.unscored.entry(*metric).or_default() += 1;
         }
@@ -192,6 +198,7 @@ impl<'p> SystemLog<'p> {
                 "task_id": id_of(&[&plan.suite, variant, &model]),
                 "dataset": { "name": plan.suite, "samples": self.ids.len(), "sample_ids": self.ids, "shuffled": false },
                 "model": model,
+                "solver": variant,
                 "config": { "epochs": self.epochs },
                 "scorers": metrics.iter().map(|name| json!({ "name": name })).collect::<Vec<_>>(),
                 "metadata": { "karat_run": run.id, "karat_variant": variant },
@@ -202,7 +209,7 @@ impl<'p> SystemLog<'p> {
                 "completed_samples": self.completed,
                 "scores": figures.collect::<Vec<_>>(),
             },
-            "stats": { "started_at": started, "completed_at": completed, "model_usage": { model: usage(self.usage) } },
+            "stats": { "started_at": started, "completed_at": completed, "model_usage": { model: usage(self.usage, self.cost) } },
         })
     }
 }
@@ -234,7 +241,7 @@ struct SampleLog {
     epoch: u32,
     log: Value,
     summary: Value,
-    usage: Usage,
+    cost: CellCost,
     /// Indices of metrics that failed.
     unscored: Vec<usize>,
     is_completed: bool,
@@ -260,14 +267,14 @@ impl SampleLog {
         let judges: Vec<JudgeWords> = row.judgments.iter().map(|judgment| JudgeWords::of(plan, judgment)).collect();
         let given = scores_of(plan, &scores, &judges);
         let epoch = row.trial + 1;
-        let used = json!({ &model: usage(cell.cost.usage) });
+        let used = json!({ &model: usage(cell.cost.usage, cell.cost.cost) });
         let mut log = json!({
             "id": row.sample.id,
             "epoch": epoch,
             "input": input,
             "target": target,
             "messages": messages(last.as_ref(), &input, output.as_deref(), &model),
-            "output": reply(last.as_ref(), output.as_deref(), &model, cell.cost.usage),
+            "output": reply(last.as_ref(), output.as_deref(), &model, &cell.cost),
             "scores": given,
             "metadata": row.sample.metadata,
             "model_usage": used,
@@ -296,7 +303,7 @@ impl SampleLog {
             epoch,
             log,
             summary,
-            usage: cell.cost.usage,
+            cost: cell.cost,
             unscored: unscored.collect(),
             is_completed: cell.status == CellStatus::Ok,
         })
@@ -350,7 +357,7 @@ fn messages(call: Option<&CallRecord>, input: &str, output: Option<&str>, model:
     messages
 }
 
-fn reply(call: Option<&CallRecord>, output: Option<&str>, model: &str, used: Usage) -> Value {
+fn reply(call: Option<&CallRecord>, output: Option<&str>, model: &str, used: &CellCost) -> Value {
     let stop_reason = match call.and_then(|call| call.finish) {
         Some(FinishReason::Stop) => "stop",
         Some(FinishReason::Length) => "max_tokens",
@@ -362,17 +369,22 @@ fn reply(call: Option<&CallRecord>, output: Option<&str>, model: &str, used: Usa
         .map(|output| json!({ "message": { "role": "assistant", "content": output }, "stop_reason": stop_reason }))
         .into_iter()
         .collect();
-    json!({ "model": model, "choices": choices, "usage": usage(used) })
+    json!({ "model": model, "choices": choices, "usage": usage(used.usage, used.cost) })
 }
 
-fn usage(used: Usage) -> Value {
-    json!({
+/// Tokens as Inspect has them, with their cost in US dollars where it is known.
+fn usage(used: Usage, cost: Option<Money>) -> Value {
+    let mut usage = json!({
         "input_tokens": used.input_tokens,
         "output_tokens": used.output_tokens,
         "total_tokens": used.input_tokens + used.output_tokens,
         "input_tokens_cache_read": used.cached_input_tokens,
         "reasoning_tokens": used.reasoning_tokens,
-    })
+    });
+    if let Some(cost) = cost {
+        usage["total_cost"] = json!(cost.usd());
+    }
+    usage
 }
 
 /// The expected value as Inspect's target: a text or a list of texts.
@@ -384,7 +396,8 @@ fn target(text: &str) -> Value {
 }
 
 fn model_name(plan: &PlanHeader, system: usize) -> String {
-    plan.system_model(system).map_or_else(|| NO_MODEL.to_owned(), |model| model.id.clone())
+    let of_variant = || format!("{NO_MODEL}/{}", plan.system_variant(system));
+    plan.system_model(system).map_or_else(of_variant, |model| model.id.clone())
 }
 
 /// An id in the form of Inspect's: 22 letters and digits.
