@@ -69,7 +69,7 @@ fn other_figures_are_noted() {
     let imported = import_task(&results, &[line(0, "none", "a", json!(f64::NAN))]).unwrap();
     assert!(imported.report.figures.is_empty());
     let notes = imported.notes();
-    assert!(notes.iter().any(|note| note.contains("no mean")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("not a mean")), "{notes:?}");
     assert!(notes.iter().any(|note| note.contains("--log_samples")), "{notes:?}");
     assert_eq!(imported.rows("data/outputs/org-model.jsonl")[0]["scores"], json!({"t.m.none": null}));
 }

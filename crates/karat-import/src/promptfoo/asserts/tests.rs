@@ -196,7 +196,7 @@ fn incomplete_asserts_are_dropped() {
         (json!({"type": "latency"}), "has no threshold"),
         (json!({"type": "regex", "value": "(?<=a)b"}), "look-around"),
         (json!({"type": "is-json", "value": "just words"}), "is not JSON Schema"),
-        (json!({"type": "word-count", "value": "few"}), "no number of words"),
+        (json!({"type": "word-count", "value": "few"}), "not a number of words"),
         (json!({"type": "contains-any", "value": []}), "has no values"),
         (json!({"type": "not-contains", "value": ""}), "every text contains nothing"),
         (json!({"type": "equals", "value": "file://grade.py:check"}), "the program `grade.py:check`"),
