@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::calls::{messages, model_id, parameters};
 use super::graders;
 use super::objects::{Objects, Run};
-use super::rows::{self, Columns, Rows};
+use super::rows::{self, Rows};
 use super::schema;
 use super::template::{Piece, pieces, translate};
 use super::{drop_entry, is_blank, text_at};
@@ -36,7 +36,7 @@ pub(super) fn import(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> R
     add_dataset(rows, &unchecked, draft)?;
     schema::add(objects, rows, draft)?;
     let prompts = prompts(objects, rows, draft);
-    add_variants(prompts, objects, draft);
+    add_variants(prompts, objects, rows, draft);
     draft.report.shape = Shape::Live;
     draft.report.counts.samples = rows.len() as u64;
     draft.report.counts.systems = (draft.suite.variants.len() * draft.suite.models.len().max(1)) as u64;
@@ -131,11 +131,11 @@ fn prompt(messages: &[(&str, String)]) -> Value {
     }
 }
 
-fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, draft: &mut Draft<'_>) {
+fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) {
     if prompts.is_empty() {
         let schema = schema::of_item(objects).unwrap_or_default();
-        let first = schema.get("properties").and_then(Value::as_object).and_then(|properties| properties.keys().next());
-        let column = Columns::default().expression(first.map_or("input", String::as_str));
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        let column = rows.shown(properties).map_or_else(|| "sample.id".to_owned(), |it| rows.columns.expression(it));
         draft
             .report
             .note("runs", "name no prompt: the variant `prompt` sends a column as it is; write your prompt there");

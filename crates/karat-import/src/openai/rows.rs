@@ -126,6 +126,13 @@ impl Rows {
         self.rows.iter().filter(|(_, item)| item.get(member).is_none_or(Value::is_null)).count()
     }
 
+    /// The member that a prompt may send as it is: the first of these that some row has, else of the first row.
+    pub fn shown<'n>(&'n self, names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+        let of_first = self.rows.first().and_then(|(_, item)| item.as_object()).into_iter().flat_map(Map::keys);
+        let is_other = |name: &&String| *name != "id" && self.lacking(name) < self.len();
+        names.chain(of_first).find(is_other)
+    }
+
     /// The keys of `dataset` that say which columns are input and reference.
     pub fn roles(&self) -> Map<String, Value> {
         roles(|name| self.rows.iter().any(|(_, item)| item.get(name).is_some_and(|value| !value.is_null())))

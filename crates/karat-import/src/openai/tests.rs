@@ -308,3 +308,21 @@ fn bad_files_are_refused() {
     let empty = import_files(ImportKind::OpenaiEvals, &[("notes.txt", b"x")], "").err().unwrap();
     assert!(empty.to_string().contains("holds no eval"), "{empty}");
 }
+
+/// F100: an eval whose schema names no property, or an optional one first, sends a column that its rows have.
+#[test]
+fn prompts_send_a_column_that_rows_have() {
+    for (properties, columns, sent) in [
+        (json!({}), json!({"question": "Why?"}), "{{ sample.question }}"),
+        (json!({"hint": {"type": "string"}, "q": {}}), json!({"q": "Why?"}), "{{ sample.q }}"),
+        (json!({"id": {}, "q": {}}), json!({"id": "a", "q": "Why?"}), "{{ sample.q }}"),
+        (json!({"id": {}}), json!({"id": "a"}), "{{ sample.id }}"),
+    ] {
+        let schema = json!({"type": "object", "properties": {"item": {"type": "object", "properties": properties}}});
+        let eval = json!({"object": "eval", "id": "e", "name": "e",
+            "data_source_config": {"type": "custom", "schema": schema}, "testing_criteria": []});
+        let export = json!({"eval": eval, "rows": [columns]}).to_string();
+        let imported = import_files(ImportKind::OpenaiEvals, &[("e.json", export.as_bytes())], "e.json").unwrap();
+        assert_eq!(imported.suite()["variants"]["prompt"][0]["prompt"]["text"], sent, "{columns}");
+    }
+}
