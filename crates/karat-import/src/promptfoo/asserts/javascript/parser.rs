@@ -409,7 +409,7 @@ impl<'a> Parser<'a> {
                 operand
             }
             Token::Name(name) => self.value_of(&name)?,
-            Token::Mark(_) => return None,
+            Token::Template | Token::Mark(_) => return None,
         })
     }
 
@@ -464,7 +464,7 @@ impl<'a> Parser<'a> {
         let text = |token: &Token| match token {
             Token::Mark(mark) => (*mark).to_owned(),
             Token::Name(text) | Token::Text(text) => text.clone(),
-            Token::Number(_) | Token::Pattern(..) => String::new(),
+            Token::Number(_) | Token::Template | Token::Pattern(..) => String::new(),
         };
         let start = self.at - 1;
         let found: Vec<String> = self.tokens[start..].iter().take(READ_ONCE.len() + 1).map(text).collect();

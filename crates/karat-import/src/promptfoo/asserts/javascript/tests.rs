@@ -259,7 +259,7 @@ fn bodies_of_functions_are_checks() {
             all(json!([contains("x"), {"metric": "length", "max": 8}])),
         ),
         (
-            "const words = output.split(' ').length;\nreturn {\n  pass: words >= 2,\n  score: Math.min(1, words / 500),\n  reason: 'few'\n};",
+            "const words = output.split(' ').length;\nreturn {\n  pass: words >= 2,\n  score: Math.min(1, words / 500),\n  reason: `${words} words`\n};",
             json!({"metric": "regex", "value": "\\A(?:[^\\x{20}]*\\x{20}){1}"}),
         ),
         // Where the output is not JSON, the code fails before it looks for `x`.

@@ -11,6 +11,8 @@ pub(super) enum Token {
     Name(String),
     Text(String),
     Number(f64),
+    /// A text with values in it, which is not read.
+    Template,
     /// A pattern and its flags.
     Pattern(String, String),
     Mark(&'static str),
@@ -43,8 +45,10 @@ pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token>> {
             let end = run(&|char| char.is_ascii_digit() || char == '.');
             (Token::Number(rest[..end].parse().ok()?), end)
         } else if matches!(first, '"' | '\'' | '`') {
-            let (text, end) = text_literal(rest, first)?;
-            (Token::Text(text), end)
+            match text_literal(rest, first) {
+                Some((text, end)) => (Token::Text(text), end),
+                None => (Token::Template, template_end(rest).filter(|_| first == '`')?),
+            }
         } else if first == '/' && !tokens.last().is_some_and(is_value_end) {
             let (pattern, end) = pattern_literal(rest)?;
             let flags = rest[end..].find(|char: char| !char.is_ascii_alphabetic()).unwrap_or(rest.len() - end);
@@ -78,7 +82,7 @@ fn behind_comment(rest: &str, language: Language) -> Option<Option<&str>> {
 fn is_value_end(token: &Token) -> bool {
     match token {
         Token::Name(name) => name != "return",
-        Token::Number(_) | Token::Text(_) | Token::Mark(")" | "]") => true,
+        Token::Number(_) | Token::Text(_) | Token::Template | Token::Mark(")" | "]") => true,
         Token::Pattern(..) | Token::Mark(_) => false,
     }
 }
@@ -98,6 +102,19 @@ fn text_literal(rest: &str, quote: char) -> Option<(String, usize)> {
             '$' if quote == '`' && rest[at + 1..].starts_with('{') => return None,
             char if char == quote => return Some((text, at + char.len_utf8())),
             char => text.push(char),
+        }
+    }
+    None
+}
+
+/// The byte behind a template, which holds no other one.
+fn template_end(rest: &str) -> Option<usize> {
+    let mut chars = rest.char_indices().skip(1);
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' => drop(chars.next()?),
+            '`' => return Some(at + 1),
+            _ => {}
         }
     }
     None
