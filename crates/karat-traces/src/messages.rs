@@ -43,11 +43,13 @@ pub(crate) fn tool_call(id: Option<&Value>, name: &Value, arguments: Option<&Val
     call
 }
 
-/// The text of the last message of the user; the last message with a text if no user speaks.
+/// The text of the last message of the user; the last message with a text if no user speaks. What a user left empty is an
+/// empty text where nothing else is said.
 pub(crate) fn last_input(messages: &[Value]) -> Option<String> {
     let of_user = |message: &&Value| message["role"] == "user";
     let last = messages.iter().rev().find(of_user).and_then(text);
-    last.or_else(|| messages.iter().rev().find_map(text))
+    let is_empty = |message: &Value| message["role"] == "user" && message["content"] == "";
+    last.or_else(|| messages.iter().rev().find_map(text)).or_else(|| messages.iter().any(is_empty).then(String::new))
 }
 
 /// The reply that messages of an assistant are: its text, or `{ text, tool_calls }`.

@@ -35,6 +35,8 @@ pub struct Rejected {
 }
 
 pub(crate) const NO_CONTENT: &str = "no message content: turn content capture on in the SDK";
+const NO_INPUT: &str = "no input: an output is there, but no message that it answers";
+const NO_OUTPUT: &str = "no output: a message is there, but neither a reply nor an error";
 const BAD_TRACE_ID: &str = "the trace id is not 32 hexadecimal digits";
 const BAD_SPAN_ID: &str = "the span id is not 16 hexadecimal digits";
 const BAD_TIME: &str = "the start time is absent or outside of the years 1971 to 9999";
@@ -125,11 +127,12 @@ pub(crate) fn row(span: ReadSpan, fields: Fields, trace: TraceFacts, id: &str) -
         return Err(BAD_SPAN_ID);
     }
     let time = time_of(span.start).ok_or(BAD_TIME)?;
-    let input = fields.input.or_else(|| last_input(&fields.messages).map(Value::String)).ok_or(NO_CONTENT)?;
+    let input = fields.input.or_else(|| last_input(&fields.messages).map(Value::String));
+    let input = input.ok_or(if fields.output.is_some() { NO_INPUT } else { NO_CONTENT })?;
     let output = match (fields.output, &span.error) {
         (Some(output), _) => output,
         (None, Some(_)) => Value::Null,
-        (None, None) => return Err(NO_CONTENT),
+        (None, None) => return Err(NO_OUTPUT),
     };
     let latency_ms = (span.end >= span.start).then(|| (span.end - span.start) as f64 / 1e6);
     Ok(Row {

@@ -58,6 +58,19 @@ fn a_broken_span_is_rejected_with_its_reason() {
     assert_eq!(rejected(|span| span["startTimeUnixNano"] = json!(u64::MAX.to_string() + "0")), time);
 }
 
+/// F101: the advice on content capture is given where no content is there; an empty message is one.
+#[test]
+fn what_a_span_lacks_is_named() {
+    let without = |at: usize| move |span: &mut Value| drop(span["attributes"].as_array_mut().unwrap().remove(at));
+    assert_eq!(rejected(without(1)), "no input: an output is there, but no message that it answers");
+    assert_eq!(rejected(without(2)), "no output: a message is there, but neither a reply nor an error");
+    let empty = r#"[{"role":"user","parts":[{"type":"text","content":""}]}]"#;
+    let row = accepted(|span| {
+        span["attributes"][1] = json!({ "key": "gen_ai.input.messages", "value": { "stringValue": empty } });
+    });
+    assert_eq!((row.input, row.output), (json!(""), json!("hello")));
+}
+
 /// SV-21: bytes that are no request are an error that says which encoding was expected.
 #[test]
 fn a_request_that_cannot_be_read_says_so() {

@@ -69,7 +69,8 @@ impl Reports<'_> {
                 return Ok(());
             }
             let (input, expected) = match content {
-                SpanContent::Included => (input_text(row.sample), expected_text(row.sample)),
+                // A span without an input is not read as a call: an empty one is an empty message.
+                SpanContent::Included => (Some(input_text(row.sample).unwrap_or_default()), expected_text(row.sample)),
                 SpanContent::LeftOut => (None, None),
             };
             let cell = CellSpan::of(&header.id, plan, row, (started, expected));
