@@ -186,7 +186,7 @@ mod tests {
             (json!({ "good": "yes_it_is", "score": null }), "steps of 1"),
             (json!({ "good": "maybe" }), "must be one of"),
             (json!({ "good": "no_it_is_not", "faults": ["tone", "tone"] }), "each once"),
-            (json!({ "good": "no_it_is_not", "other": 1 }), "no question"),
+            (json!({ "good": "no_it_is_not", "other": 1 }), "not a question"),
             (json!({ "good": "no_it_is_not", "words": 7 }), "must be a text"),
         ] {
             assert!(check(wrong.clone()).unwrap_err().contains(said), "{wrong}");

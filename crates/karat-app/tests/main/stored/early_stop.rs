@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Invocation, Outputs, Party, Rescoring};
 use karat_store::Store;
 use karat_types::{Event, Observer, ReportFormat, RunStatus};
 use serde_json::Value;
-use testkit::{Behaviour, Condition, FakeProvider, Script};
+use testkit::{Behaviour, Condition, FakeProvider, ReceivedRequest, Script};
 
 use crate::place::{app, execution};
 
@@ -334,25 +334,6 @@ impl Observer for Counted {
 /// SL-07: after the stop no judge is asked, also about outputs that were under way; they are marked and count nowhere.
 #[test]
 fn no_judge_is_asked_after_the_stop() {
-    // Thirty answers come at once and decide, or with them the first of those that come later, one by one: requests need not
-    // come in the order of the units. Some are always under way at the stop.
-    let asked = Arc::new(AtomicU64::new(0));
-    let finished = Arc::new(Counted::default());
-    let seen = Arc::clone(&finished);
-    let script = Script::by(move |received| {
-        if received.json()["model"] == "judge-model" {
-            return Behaviour::ok(r#"{"reasoning":"fine","pass":true}"#);
-        }
-        let place = asked.fetch_add(1, Ordering::Relaxed);
-        if !(30..38).contains(&place) {
-            return Behaviour::ok("an answer");
-        }
-        let (seen, asked) = (Arc::clone(&seen), Arc::clone(&asked));
-        let late = Behaviour::slow((place - 29) * 700, "an answer");
-        let some_wait = move || seen.0.load(Ordering::Relaxed) >= 30 && asked.load(Ordering::Relaxed) >= 34;
-        Behaviour::Held(Condition::new(some_wait), Box::new(late))
-    });
-    let provider = FakeProvider::start(script).unwrap();
     let suite = format!(
         "{}{}",
         MODELS.replace("registry: [ registry.yaml ]\n", ""),
@@ -363,6 +344,42 @@ gates: [ { metric: quality, min: 0.5 } ]
 run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
 "#
     );
+    let verdict = r#"{"reasoning":"fine","pass":true}"#;
+    let is_judge = |received: &ReceivedRequest| received.json()["model"] == "judge-model";
+    // A first run, without delays, tells which samples decide: their order depends on the dataset alone.
+    let quick = Script::by(move |received| Behaviour::ok(if is_judge(received) { verdict } else { "an answer" }));
+    let provider = FakeProvider::start(quick).unwrap();
+    let (_scratch, app, invocation) = place(&suite, &provider);
+    assert_eq!(run(&app, &invocation, execution("first")), RunStatus::Finished);
+    let deciding = counted(&report(&app, "first"));
+    // In the second, the last of them comes when others are under way, and those come seconds after the last cell.
+    let [on_time, late] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let finished = Arc::new(Counted::default());
+    let (seen, due) = (Arc::clone(&finished), deciding.len());
+    let script = Script::by(move |received| {
+        if is_judge(received) {
+            return Behaviour::ok(verdict);
+        }
+        let text = String::from_utf8_lossy(&received.body).into_owned();
+        let number = text.split_once("Question ").and_then(|(_, rest)| rest.split_once('?')).unwrap().0;
+        let answer = Behaviour::ok("an answer");
+        let (seen, late) = (Arc::clone(&seen), Arc::clone(&late));
+        if deciding.contains(&format!("q{number}")) {
+            return match on_time.fetch_add(1, Ordering::Relaxed) + 1 == due {
+                true => Behaviour::Held(Condition::new(move || late.load(Ordering::Relaxed) > 0), Box::new(answer)),
+                false => answer,
+            };
+        }
+        match late.fetch_add(1, Ordering::Relaxed) {
+            0..8 => {
+                let is_decided = move || seen.0.load(Ordering::Relaxed) >= due;
+                let slow = Behaviour::Slow(Duration::from_secs(3), Box::new(answer));
+                Behaviour::Held(Condition::new(is_decided), Box::new(slow))
+            }
+            _ => answer,
+        }
+    });
+    let provider = FakeProvider::start(script).unwrap();
     let (_scratch, app, invocation) = place(&suite, &provider);
     let watched = Execution { observer: finished, ..execution("a") };
     assert_eq!(run(&app, &invocation, watched), RunStatus::Finished);

@@ -151,7 +151,9 @@ fn settled_labels_are_pinned() {
     let misplaced = place.karat(&["annotate", "export", "numbers", "-o", "x"]);
     assert!(misplaced.code == 1 && misplaced.stderr.contains("`--as golden`"), "{}", misplaced.all());
     let nothing = place.karat(&["annotate", "export", "nope"]);
-    assert!(nothing.code == 1 && nothing.stderr.contains("no annotation task") && nothing.stderr.contains("numbers"));
+    assert!(
+        nothing.code == 1 && nothing.stderr.contains("not an annotation task") && nothing.stderr.contains("numbers")
+    );
 }
 
 /// HU-32: names become pseudonyms, and an audit holds all events; a wrong name says what there is.
