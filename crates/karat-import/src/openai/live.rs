@@ -135,7 +135,8 @@ fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, rows: &Rows, draft:
     if prompts.is_empty() {
         let schema = schema::of_item(objects).unwrap_or_default();
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        let column = rows.shown(properties).map_or_else(|| "sample.id".to_owned(), |it| rows.columns.expression(it));
+        let column =
+            rows.column_to_send(properties).map_or_else(|| "sample.id".to_owned(), |it| rows.columns.expression(it));
         draft
             .report
             .note("runs", "name no prompt: the variant `prompt` sends a column as it is; write your prompt there");

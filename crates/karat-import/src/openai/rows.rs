@@ -127,7 +127,7 @@ impl Rows {
     }
 
     /// The member that a prompt may send as it is: the first of these that some row has, else of the first row.
-    pub fn shown<'n>(&'n self, names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+    pub fn column_to_send<'n>(&'n self, names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
         let of_first = self.rows.first().and_then(|(_, item)| item.as_object()).into_iter().flat_map(Map::keys);
         let is_other = |name: &&String| *name != "id" && self.lacking(name) < self.len();
         names.chain(of_first).find(is_other)

@@ -344,11 +344,17 @@ fn prompts_that_read_no_column_are_found() {
         ("the date alone", with("{{ sample.ticket }}", "of {{ run.date }}"), &["reads no column"]),
     ];
     assert_told(mistakes);
-    for fine in
-        ["{{ sample.ticket }}", "{{ input }}", "{{ reference }}", "{% for key in sample %}{{ key }}{% endfor %}"]
-    {
-        let suite = with("{{ sample.ticket }}", fine).replace("id: id,", "id: id, input: ticket,");
-        assert!(!told(&world(&suite), &Overrides::default()).contains("reads no column"), "{fine}");
+    // The last two name what is not there, which is told by itself.
+    for text in [
+        "{{ sample.ticket }}",
+        "{{ input }}",
+        "{{ reference }}",
+        "{% for key in sample %}{{ key }}{% endfor %}",
+        "{{ vars.ticket }}",
+        "{{ ticket }}",
+    ] {
+        let suite = with("{{ sample.ticket }}", text).replace("id: id,", "id: id, input: ticket,");
+        assert!(!told(&world(&suite), &Overrides::default()).contains("reads no column"), "{text}");
     }
 }
 

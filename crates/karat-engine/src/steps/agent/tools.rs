@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(read(r#"{"result": null}"#), Ok((String::new(), false)));
         assert_eq!(read(r#"{"error": "no such order"}"#), Ok(("no such order".to_owned(), true)));
         assert!(read(r#"{"output": 1}"#).unwrap_err().contains("neither `result` nor `error`"));
-        assert!(read("Traceback").unwrap_err().contains("no JSON object"));
+        assert!(read("Traceback").unwrap_err().contains("not a JSON object"));
         let long = ToolResult::of(&Value::from("é".repeat(MAX_RESULT)));
         assert!(long.text.len() < MAX_RESULT + 20 && long.text.ends_with("[cut at 64 KiB]"));
     }

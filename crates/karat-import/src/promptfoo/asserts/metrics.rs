@@ -31,7 +31,7 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
             Ok(Some(item.max(given.threshold.unwrap_or(LEVENSHTEIN))))
         }
         "word-count" => word_count(given),
-        "javascript" | "python" => return translated(given).map(|it| Ok(Some(it.item))),
+        "javascript" | "python" => return translation(given).map(|it| Ok(Some(it.item))),
         "latency" | "cost" => match given.threshold {
             Some(limit) => Ok(Some(Item::new(given.kind).max(limit))),
             None => Err(Refusal::new("has no threshold").instead(format!("`metric: {}` with `max`", given.kind))),
@@ -48,7 +48,7 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
     })
 }
 
-fn translated(given: &Given<'_>) -> Option<Translated> {
+fn translation(given: &Given<'_>) -> Option<Translated> {
     let language = match given.kind {
         "javascript" => Language::JavaScript,
         "python" => Language::Python,
@@ -60,7 +60,7 @@ fn translated(given: &Given<'_>) -> Option<Translated> {
 
 /// Returns true if the source gives outputs scores where the check says pass or fail.
 pub(super) fn is_graded(given: &Given<'_>) -> bool {
-    translated(given).is_some_and(|it| it.is_graded)
+    translation(given).is_some_and(|it| it.is_graded)
 }
 
 /// Returns true if a type of assert is about calls of tools.

@@ -20,7 +20,7 @@ const LINES: usize = 18;
 const MESSAGES: usize = 8;
 
 /// Outputs of a sample that are shown at once; the others are folded together.
-const OUTPUTS: usize = 6;
+const OUTPUTS: usize = 9;
 
 /// Samples that are listed at once; the others are folded together.
 const LISTED: usize = 10;

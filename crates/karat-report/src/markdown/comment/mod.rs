@@ -126,6 +126,6 @@ mod tests {
     fn other_files_are_refused() {
         assert!(comment_of_document(b"{").unwrap_err().contains("not JSON"));
         assert!(comment_of_document(b"{\"schema\": \"x/1\"}").unwrap_err().contains("`x/1`"));
-        assert!(comment_of_document(b"{}").unwrap_err().contains("no report"));
+        assert!(comment_of_document(b"{}").unwrap_err().contains("not a report"));
     }
 }

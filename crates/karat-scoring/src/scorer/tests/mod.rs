@@ -416,11 +416,11 @@ fn references_are_found() {
 fn an_unreadable_output_scores_lowest() {
     let cases = [
         (json!({"metric": "exact", "value": "a", "output": "$.b"}), json!({"a": 1}), "nothing at $.b"),
-        (json!({"metric": "json_field", "value": 1, "output": "$.b"}), json!("prose"), "no JSON"),
+        (json!({"metric": "json_field", "value": 1, "output": "$.b"}), json!("prose"), "not JSON"),
         (json!({"metric": "numeric", "value": 1}), json!("none at all"), "no number"),
-        (json!({"metric": "set_f1", "value": ["a"]}), json!("prose"), "no list"),
-        (json!({"metric": "set_f1", "value": ["a"], "with": {"by": "text"}}), json!([{"claim": "a"}]), "no list"),
-        (json!({"metric": "recall", "value": ["a"]}), json!("prose"), "no list"),
+        (json!({"metric": "set_f1", "value": ["a"]}), json!("prose"), "not a list"),
+        (json!({"metric": "set_f1", "value": ["a"], "with": {"by": "text"}}), json!([{"claim": "a"}]), "not a list"),
+        (json!({"metric": "recall", "value": ["a"]}), json!("prose"), "not a list"),
         (json!({"metric": "citation_match", "value": [{"page": 1}]}), json!([]), "no citation"),
         (
             json!({"metric": "label", "value": "yes", "with": {"labels": ["yes", "no"]}}),
@@ -493,12 +493,12 @@ fn scorers_that_cannot_be_made_say_why() {
     assert!(refused(json!({"metric": "exact", "with": {"ignorecase": true}})).contains("ignorecase"));
     assert!(refused(json!({"metric": "regex", "value": "("})).contains("compiling the pattern"));
     assert!(refused(json!({"metric": "regex", "value": ""})).contains("the pattern is empty"));
-    assert!(refused(json!({"metric": "exact", "output": "a..b"})).contains("no path"));
+    assert!(refused(json!({"metric": "exact", "output": "a..b"})).contains("not a path"));
     assert!(refused(json!({"metric": "numeric", "value": "no number"})).contains("exactly one number"));
     assert!(refused(json!({"metric": "set_f1", "with": {"similar": 0}})).contains("`similar` is 0"));
     assert!(refused(json!({"metric": "recall", "with": {"k": 0}})).contains("`k` is 0"));
     assert!(refused(json!({"metric": "numeric", "with": {"rel": -1}})).contains("negative"));
-    assert!(refused(json!({"metric": "exact", "with": {"trim": "{{ sample."}})).contains("no template"));
+    assert!(refused(json!({"metric": "exact", "with": {"trim": "{{ sample."}})).contains("not a template"));
 }
 
 fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Score>, OptionsError> {

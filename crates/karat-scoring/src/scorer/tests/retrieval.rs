@@ -80,7 +80,7 @@ fn a_gap_in_one_space_costs_no_hit_in_another() {
     assert_eq!(recall(Some("text"), json!({"text": [null, "c1"]})).number(), Some(1.0));
     assert_eq!(recall(Some("text"), json!({"text": [null, {"page": 2}, "c1"]})).number(), Some(0.0), "its place is 3");
     let unreadable = recall(None, json!({"text": ["c1"], "page": "p1"}));
-    assert!(reason(&unreadable).contains("no list of documents in every space"));
+    assert!(reason(&unreadable).contains("not a list of documents in every space"));
 }
 
 /// RG-04: graded relevance under any of its names, by hand; a grade that is not a number is told.

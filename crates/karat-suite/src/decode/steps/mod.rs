@@ -66,8 +66,11 @@ impl Decoder<'_> {
         let position = Position { is_chunked: chunk.is_some(), ..position };
         let mut reads = Vec::new();
         let mut media_reads = Vec::new();
+        let errors = self.problems.errors();
         let action = self.action(node, position, (&mut reads, &mut media_reads), registry)?;
+        // A name that is not there is told by itself.
         if let (Action::Prompt(prompt), None) = (&action, &chunk)
+            && self.problems.errors() == errors
             && !reads.iter().chain(&media_reads).any(|name| ROW.iter().any(|root| names::is_under(name, root)))
         {
             self.warn_of_equal_prompts(node, prompt);

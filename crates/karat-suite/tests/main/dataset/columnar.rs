@@ -68,9 +68,9 @@ fn binary_columns_are_left_out_and_broken_files_are_refused() {
     let mut flipped = whole.clone();
     flipped[100..600].fill(0xff);
     for (bytes, told) in [
-        (&whole[..whole.len() / 2], "no valid Parquet file"),
-        (&b"{}"[..], "no valid Parquet file"),
-        (&b""[..], "no valid Parquet file"),
+        (&whole[..whole.len() / 2], "not a valid Parquet file"),
+        (&b"{}"[..], "not a valid Parquet file"),
+        (&b""[..], "not a valid Parquet file"),
         (&flipped[..], "the dataset's file d.parquet cannot be used"),
     ] {
         let world = World::new(&[("karat.yaml", &suite)]).with_bytes("d.parquet", bytes);

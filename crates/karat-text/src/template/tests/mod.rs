@@ -111,7 +111,7 @@ fn syntax_errors_have_a_line_and_a_span() {
 #[test]
 fn numbers_that_json_cannot_hold_are_refused() {
     let error = Expression::compile("1.0e308 * 10").unwrap().eval(&context()).unwrap_err();
-    assert!(error.message.contains("no JSON number"), "{error}");
+    assert!(error.message.contains("not a JSON number"), "{error}");
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn a_broken_tool_fails_its_cell() {
             "jsonl",
             "neither `result` nor `error`",
         ),
-        ("print('oops')", "once", "no JSON object"),
+        ("print('oops')", "once", "not a JSON object"),
         ("import time; time.sleep(60)", "once", "tool `shop`"),
     ] {
         let provider = FakeProvider::start(call("shop", &json!({}))).unwrap();

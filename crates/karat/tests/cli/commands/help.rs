@@ -52,7 +52,7 @@ fn a_version_has_details_on_request() {
     let facts = details.strip_prefix(&short).unwrap();
     let facts: Vec<(&str, &str)> = facts.lines().map(|line| line.split_once(':').unwrap()).collect();
     let names: Vec<&str> = facts.iter().map(|(name, _)| *name).collect();
-    let expected = ["commit", "commit date", "target", "profile", "features", "rustc", "store format", "providers"];
+    let expected = ["commit", "commit date", "target", "profile", "rustc", "store format", "providers"];
     assert_eq!(names, expected, "{details}");
     assert!(facts.iter().all(|(_, value)| !value.trim().is_empty()), "{details}");
     assert!(facts[6].1.trim().parse::<u32>().is_ok_and(|format| format > 0), "{details}");

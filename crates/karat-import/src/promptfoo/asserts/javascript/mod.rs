@@ -4,10 +4,11 @@
 //! output's JSON) and their `and`, `or` and `not`. Anything else is dropped.
 //!
 //! `tokens` cuts the code, `parser` reads expressions with the values of `operand`, whose comparisons are the tests of `test`;
-//! `pieces` counts words and lines. `verdict` reads what the code answers, with `if` and `return`, `amount` scores that are
+//! `pieces` counts words and lines. `verdict` reads what the code answers, with `if` and `return`, `numbers` scores that are
 //! computed from a count.
 
 mod amount;
+mod numbers;
 mod operand;
 mod parser;
 mod pieces;

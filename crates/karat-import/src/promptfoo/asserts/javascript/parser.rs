@@ -11,7 +11,6 @@ use super::operand::{
 use super::pieces::Pieces;
 use super::test::{Step, Test};
 use super::tokens::Token;
-use super::verdict::Verdict;
 use super::{Code, Language, Root};
 use crate::promptfoo::values;
 
@@ -47,12 +46,6 @@ pub(super) enum Bound {
 impl<'a> Parser<'a> {
     pub fn new(tokens: &'a [Token], code: Code<'a>) -> Self {
         Self { tokens, at: 0, code, bound: BTreeMap::new(), budget: MAX_TESTS, is_graded: false, counted: None }
-    }
-
-    /// The verdict of the whole code, and whether it gives scores between those of a pass and a failure.
-    pub fn verdict(mut self, must_return: bool) -> Option<(Verdict, bool)> {
-        let verdict = self.statements(must_return)?;
-        (self.at == self.tokens.len()).then_some((verdict, self.is_graded))
     }
 
     pub fn language(&self) -> Language {

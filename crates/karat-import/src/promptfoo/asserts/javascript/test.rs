@@ -85,7 +85,7 @@ impl Test {
     }
 
     /// The parts of the output's JSON without which the code fails.
-    pub fn needed(&self) -> Vec<Self> {
+    pub fn needs(&self) -> Vec<Self> {
         let mut needs = Vec::new();
         self.collect_needs(&mut needs);
         needs.iter().map(Need::to_test).collect()

@@ -10,7 +10,7 @@ use super::parser::Parser;
 use super::test::Test;
 use super::tokens::Token;
 
-/// Whether an output passes.
+/// The answer about an output.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
     Always,
@@ -29,7 +29,7 @@ impl Verdict {
             return then;
         }
         let not = || test.clone().not();
-        let needed = test.needed();
+        let needed = test.needs();
         let chosen = match (then, otherwise) {
             (Self::Never, Self::Never) => return Self::Never,
             (Self::Always, Self::Never) => return Self::If(test),
@@ -75,6 +75,12 @@ impl Verdict {
 }
 
 impl Parser<'_> {
+    /// The verdict of the whole code, and whether it gives scores between those of a pass and a failure.
+    pub fn verdict(mut self, must_return: bool) -> Option<(Verdict, bool)> {
+        let verdict = self.statements(must_return)?;
+        self.peek().is_none().then_some((verdict, self.is_graded))
+    }
+
     /// The verdict of statements: names that are bound, `if`s, and an expression or its `return`.
     pub(super) fn statements(&mut self, must_return: bool) -> Option<Verdict> {
         let reads_json = self.bindings()?;
