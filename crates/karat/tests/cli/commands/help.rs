@@ -55,8 +55,8 @@ fn a_version_has_details_on_request() {
     let expected = ["commit", "commit date", "target", "profile", "rustc", "store format", "providers"];
     assert_eq!(names, expected, "{details}");
     assert!(facts.iter().all(|(_, value)| !value.trim().is_empty()), "{details}");
-    assert!(facts[6].1.trim().parse::<u32>().is_ok_and(|format| format > 0), "{details}");
-    assert!(facts[7].1.contains("openai, ") && facts[7].1.contains("scripted"), "{details}");
+    assert!(facts[5].1.trim().parse::<u32>().is_ok_and(|format| format > 0), "{details}");
+    assert!(facts[6].1.contains("openai, ") && facts[6].1.contains("scripted"), "{details}");
     let alone = place.karat(&["--verbose"]);
     assert!(alone.code == 1 && alone.stderr.contains("requires a subcommand"), "{}", alone.all());
 }

@@ -22,7 +22,7 @@ impl Parser<'_> {
         let left = self.sum()?;
         let operators = ["<=", ">=", "<", ">"];
         let Some(operator) = operators.into_iter().find(|operator| self.takes(operator)) else {
-            self.is_graded |= !matches!(left, Amount::Number(number) if number == 0.0 || number == 1.0);
+            self.is_graded |= !matches!(left, Amount::Number(number) if [0.0, 1.0].contains(&number));
             let threshold = self.threshold();
             return self.counts(|count| {
                 let score = left.at(count);
