@@ -17,10 +17,10 @@ use crate::size::Limits;
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
     /// Not JSON, or not the shape of a request.
-    #[error("the request is not an OTLP JSON: {0}")]
+    #[error("the request is not OTLP JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// Not this protobuf message.
-    #[error("the request is not an OTLP protobuf: {0}")]
+    #[error("the request is not OTLP protobuf: {0}")]
     Protobuf(#[from] prost::DecodeError),
     /// More in it than is read at once.
     #[error(transparent)]

@@ -183,7 +183,7 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
         let path = folder.join(name);
         let failed = |problem: String| GoldenError::BadFile { path: path.display().to_string(), problem };
         let bytes = SuiteFiles.read(&path.to_string_lossy()).map_err(|error| failed(error.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|_| failed("it is not a UTF-8 text".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text".to_owned()))?;
         let mut golden = Golden::read(&text).map_err(failed)?;
         if golden.baseline_metric.is_empty() {
             golden.baseline_metric = primary.clone().unwrap_or_default();

@@ -121,7 +121,7 @@ impl Found {
             Value::Object(ref fields) if fields.contains_key("resourceSpans") => {
                 self.has_base64 |= has_base64_id(&document);
                 let request: TraceRequest =
-                    serde_json::from_value(document).map_err(|error| format!("is not an OTLP: {error}"))?;
+                    serde_json::from_value(document).map_err(|error| format!("is not OTLP: {error}"))?;
                 self.request.resource_spans.extend(request.resource_spans);
                 Ok(())
             }

@@ -75,9 +75,9 @@ fn what_a_span_lacks_is_named() {
 #[test]
 fn a_request_that_cannot_be_read_says_so() {
     let error = TraceRequest::read(b"{", Encoding::Json).unwrap_err().to_string();
-    assert!(error.starts_with("the request is not an OTLP JSON: "), "{error}");
+    assert!(error.starts_with("the request is not OTLP JSON: "), "{error}");
     let error = TraceRequest::read(b"{", Encoding::Protobuf).unwrap_err().to_string();
-    assert!(error.starts_with("the request is not an OTLP protobuf: "), "{error}");
+    assert!(error.starts_with("the request is not OTLP protobuf: "), "{error}");
 }
 
 proptest! {

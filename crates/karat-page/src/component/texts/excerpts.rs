@@ -162,3 +162,20 @@ fn score(score: &ExcerptScore) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F68: outputs beyond the first nine of a sample are there, folded together.
+    #[test]
+    fn many_outputs_are_folded() {
+        for (outputs, folded) in [(9, None), (16, Some("7 more outputs"))] {
+            let one = |at: usize| ExcerptOutput { system: format!("s{at}"), ..ExcerptOutput::default() };
+            let item = Excerpt { outputs: (0..outputs).map(one).collect(), ..Excerpt::default() };
+            let html = excerpt(&item).into_string();
+            assert_eq!(html.matches("data-testid=\"sample-output\"").count(), outputs);
+            assert_eq!(html.contains("more outputs"), folded.is_some_and(|text| html.contains(text)));
+        }
+    }
+}

@@ -81,7 +81,7 @@ fn rejected_spans_are_counted_and_errors_are_those_of_the_protocol() {
     assert_eq!((broken.status, broken.json()["code"].clone()), (StatusCode::BAD_REQUEST, json!(3)));
     let (status, kind, bytes) = send_bytes(&place, &[("Content-Type", "application/x-protobuf")], vec![7]);
     assert_eq!((status, kind.as_str()), (StatusCode::BAD_REQUEST, "application/x-protobuf"));
-    assert!(RpcStatus::decode(bytes.as_slice()).unwrap().message.contains("not an OTLP protobuf"));
+    assert!(RpcStatus::decode(bytes.as_slice()).unwrap().message.contains("not OTLP protobuf"));
 
     let named = place.send("POST", "/v1/traces", &[JSON, "X-Karat-Dataset: ../x"], "{}");
     assert_eq!(named.status, StatusCode::BAD_REQUEST);

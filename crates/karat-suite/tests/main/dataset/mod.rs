@@ -318,7 +318,7 @@ fn a_quote_that_never_ends_hides_no_row() {
     assert!(world.with("d.csv", "id,\"q\na,1\n").problems(&Overrides::default()).contains("d.csv:1"));
 }
 
-/// A file that is not a UTF-8 text says where it is none.
+/// A file that is not UTF-8 text says where it is none.
 #[test]
 fn bytes_that_are_no_text_have_a_line() {
     let world = World::new(&[("karat.yaml", &minimal("{ source: d.json }"))]);

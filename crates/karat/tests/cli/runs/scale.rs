@@ -16,8 +16,8 @@ const CELLS: usize = 10_500;
 /// Peak of resident memory that such a run may take, in KiB.
 const MOST: u64 = 150 * 1024;
 
-/// The same of its report on stdout, which is 7 MiB long, above that of a command that reads little: 6.5 MiB, and about 22
-/// where the report is made before it is written. Most of the rest is the program's own file.
+/// The same of its report on stdout, which is 7 MiB long, above that of a command that reads little: 6.5 MiB, and more than
+/// twice the report's length on top where it is made before it is written. Most of the rest is the program's own file.
 const MOST_TO_STDOUT: u64 = 14 * 1024;
 
 /// PE-21, PE-24, BY-09: memory is bounded, and above ten thousand cells they stand in a file of their own. It is most of

@@ -16,6 +16,7 @@ pub(super) enum Operation {
     Difference,
     Product,
     Quotient,
+    QuotientOfPython,
     Least,
     Most,
     Magnitude,
@@ -41,12 +42,21 @@ impl Amount {
             Operation::Difference => numbers.fold(first, |sum, number| sum - number),
             Operation::Product => numbers.fold(first, |product, number| product * number),
             Operation::Quotient => numbers.fold(first, |product, number| product / number),
-            Operation::Least => numbers.fold(first, f64::min),
-            Operation::Most => numbers.fold(first, f64::max),
+            // Python raises an error, so that nothing passes.
+            Operation::QuotientOfPython => {
+                numbers.fold(first, |product, number| if number.abs() > 0.0 { product / number } else { f64::NAN })
+            }
+            Operation::Least => {
+                numbers.fold(first, |least, number| if number < least || number.is_nan() { number } else { least })
+            }
+            Operation::Most => {
+                numbers.fold(first, |most, number| if number > most || number.is_nan() { number } else { most })
+            }
             Operation::Magnitude => first.abs(),
             Operation::Floor => first.floor(),
             Operation::Ceiling => first.ceil(),
-            Operation::Rounding => first.round(),
+            // JavaScript rounds halves up, also below zero.
+            Operation::Rounding => (first + 0.5).floor(),
             Operation::Root => first.sqrt(),
             Operation::Logarithm => first.ln(),
         }

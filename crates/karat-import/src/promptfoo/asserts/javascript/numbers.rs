@@ -92,7 +92,10 @@ impl Parser<'_> {
         loop {
             let operation = match () {
                 () if self.takes("*") => Operation::Product,
-                () if self.takes("/") => Operation::Quotient,
+                () if self.takes("/") => match self.language() {
+                    Language::JavaScript => Operation::Quotient,
+                    Language::Python => Operation::QuotientOfPython,
+                },
                 () => return Some(product),
             };
             product = Amount::Of(operation, vec![product, self.factor()?]);

@@ -73,7 +73,7 @@ fn other_code_is_no_check() {
         "1 === 1",
         // Several lines without a `return` answer nothing.
         "const it = JSON.parse(output);\nit.a === 'x'",
-        // What always holds is not a test.
+        // Code that every output passes is not a check.
         "output.length < 5 ? 1 : true",
         "typeof output === 'string'",
         "output.trim().split(/\\s+/).length > 0",
@@ -226,15 +226,21 @@ fn scores_pass_above_nothing() {
         ("output.length <= 100 ? 1 : output.length > 1000 ? 0 : 1 - (output.length - 100) / 900", None, json!(null)),
         ("const n = output.length;\nreturn Math.min(n / 500, 1);", Some(0.5), json!({"min": 250})),
         ("output.length / 4 <= 500", None, json!({"max": 2000})),
+        ("Math.round(output.length - 2.5) >= -1", None, json!({"min": 1})),
+        ("Math.max(0, output.length / output.length) >= 0", None, json!({"min": 1})),
     ] {
         let (check, is_graded) = of(code, threshold).unwrap_or_else(|| panic!("{code}"));
-        assert_eq!(is_graded, !code.contains("<= 500"), "{code}");
+        assert_eq!(is_graded, !code.contains("= 500") && !code.contains(">="), "{code}");
         if !expected.is_null() {
             assert_eq!(check, length(expected), "{code}");
         }
     }
     let python = graded("max(0, len(output) - 300)", Language::Python, None);
     assert_eq!(python, Some((length(json!({"min": 301})), true)));
+    // It raises an error there where JavaScript has infinity.
+    let python = graded("1 / len(output)", Language::Python, None);
+    assert_eq!(python, Some((length(json!({"min": 1})), true)));
+    assert_eq!(of("1 / output.length", None), Some((length(json!({"min": 0})), true)));
     for code in ["Math.random()", "0 / output.length", "output.length + output.split(' ').length", "-1 * output.length"]
     {
         assert_eq!(of(code, None), None, "{code}");

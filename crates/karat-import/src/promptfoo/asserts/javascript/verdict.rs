@@ -63,8 +63,8 @@ impl Verdict {
         }
     }
 
-    /// The check; `None` of what never or always passes, which stands for a mistake. A score that always passes differs
-    /// between outputs and is none.
+    /// The check; `None` of code that never or always passes, which is a mistake of its author. Code that gives scores may
+    /// well pass every output.
     pub fn into_item(self, is_graded: bool) -> Option<Item> {
         match self {
             Self::Always => is_graded.then(|| Item::new("length").min(0.0)),
