@@ -1,8 +1,8 @@
 //! report.md: CommonMark with GFM tables.
 //!
 //! [`render`] joins the sections in the order of the four lists. What analyses found comes as blocks from
-//! [`blocks`] and is written by `block`; the other sections have a file each: `summary/`, `changes/`, `cost`,
-//! `outputs`, `mismatches`. `comment/` is the comment on a pull request; `agreement`, `calibration`, `digest` and the
+//! [`blocks`] and is written by `block`; the other sections are in `summary/`, `changes/`, `outputs` and, the short ones,
+//! `sections`. `comment/` is the comment on a pull request; `agreement`, `calibration`, `digest` and the
 //! comparison in `changes/` are documents of their own. `page` builds the Markdown: every text from a suite, a dataset, a
 //! model or a provider goes through `page::Inline`, which escapes it.
 
@@ -11,11 +11,10 @@ mod block;
 mod calibration;
 mod changes;
 mod comment;
-mod cost;
 mod digest;
-mod mismatches;
 mod outputs;
 mod page;
+mod sections;
 mod summary;
 
 pub use self::agreement::agreement;
@@ -45,7 +44,7 @@ pub(crate) fn diagnostics_changes(compared: &karat_analysis::compare::RunCompari
 type Section = fn(&mut Page, Report<'_>);
 
 /// The answer: title, verdict, summary, recommendations.
-const OPENING: &[Section] = &[summary::overview::write, summary::recommendations::write];
+const OPENING: &[Section] = &[summary::overview::write, sections::recommendations];
 
 /// The gates.
 const GATES: &[Section] = &[summary::gates::write];
@@ -56,15 +55,15 @@ const FIGURES: &[Section] =
 
 /// Everything that explains the figures; provenance comes last.
 const DETAILS: &[Section] = &[
-    summary::legend::write,
+    sections::legend,
     summary::scorecards::write,
     write_leaderboards,
     changes::baselines::write,
     write_analyses,
-    mismatches::write,
-    cost::write,
+    sections::mismatches,
+    sections::cost,
     write_rest,
-    summary::provenance::write,
+    sections::provenance,
 ];
 
 fn write_leaderboards(page: &mut Page, report: Report<'_>) {

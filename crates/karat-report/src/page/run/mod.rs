@@ -1,13 +1,11 @@
 //! The page of a run: the answer first, then what explains it.
 //!
-//! [`run`] joins the sections in this order: `verdict` (with the gates and recommendations), the series of a dated suite, `metrics` (with the change since
-//! the baseline), `heat_map`, `leaderboards`, `panels` (analyses, then failures), the texts of cells, `cost`,
-//! `provenance`.
+//! [`run`] joins the sections in this order: `verdict` (with the gates and recommendations), the series of a dated suite,
+//! `metrics` (with the change since the baseline), `heat_map`, `panels` (leaderboards, analyses, failures), the texts of cells,
+//! the cost (in `panels`), `provenance`.
 
-mod cost;
 mod heat_map;
 mod latency;
-mod leaderboards;
 mod metrics;
 mod panels;
 mod provenance;
@@ -44,12 +42,12 @@ pub(super) fn run_within(report: Report<'_>, links: &Links, bytes: usize) -> Res
     }
     sections.add("metrics", "Metrics", None, &metrics::section(report));
     sections.add("samples", "Systems by sample", None, &heat_map::section(report));
-    sections.add("leaderboards", "Leaderboards", None, &leaderboards::section(report));
+    sections.add("leaderboards", "Leaderboards", None, &panels::leaderboards(report));
     sections.add("analyses", "Analyses", None, &panels::analyses(report));
     sections.add("failures", "Failures", None, &panels::failures(report, links));
     let (lead, outputs) = texts::section(report, links, bytes)?;
     sections.add("outputs", "Inputs and outputs", lead.as_deref(), &outputs);
-    sections.add("cost", "Cost", None, &cost::section(report));
+    sections.add("cost", "Cost", None, &panels::cost(report));
     sections.add("provenance", "How this number was made", None, &provenance::section(report));
     let title = format!("Evaluation report: {}", report.findings.plan.suite);
     let page = sections.document("page-run", title);

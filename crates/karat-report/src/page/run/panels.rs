@@ -1,19 +1,41 @@
-//! Panels of the analyses in the suite's order, and the failures.
+//! Panels: the leaderboards, the analyses in the suite's order, the failures, and the cost.
 
 use karat_analysis::{Errors, Outcome};
 use karat_page::component::ledger::{self, FailureGroup};
 use karat_page::number::count_noun;
-use karat_page::{Block, Markup, html, render_all};
+use karat_page::text::visible::Words;
+use karat_page::{Block, Markup, html, render, render_all};
+use karat_types::Money;
 
+use crate::blocks::changes::leaderboards;
 use crate::blocks::samples::{errors, notes};
-use crate::blocks::{self, of_analysis};
+use crate::blocks::{self, cost, of_analysis};
 use crate::page::links::Links;
-use crate::page::sections::disclosure;
+use crate::page::sections::{disclosure, long_disclosure, remarks};
 use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, both_ends};
 
 /// Number of panels of one analysis that are shown at once; a reader opens the others.
 const SHOWN: usize = 2;
+
+/// Number of rankings shown at once.
+const BOARDS: usize = 2;
+
+/// The rankings: the headline metrics first.
+pub(super) fn leaderboards(report: Report<'_>) -> Markup {
+    let boards = leaderboards::blocks(report);
+    if boards.is_empty() {
+        return html! {};
+    }
+    let shown = |board: &Block| html! { div data-testid="leaderboard" { (render(board)) } };
+    let (first, rest) = boards.split_at(boards.len().min(BOARDS));
+    let rest_content = html! { div.pair { @for board in rest { (shown(board)) } } };
+    html! {
+        @for note in leaderboards::notes(report) { p.soft { (Words(&note)) } }
+        div.pair { @for board in first { (shown(board)) } }
+        @if !rest.is_empty() { (disclosure(&count_noun(rest.len() as u64, "more leaderboard"), &rest_content)) }
+    }
+}
 
 /// The panels of all analyses that have no section of their own: those of the first, and a line for each other, which a
 /// reader opens.
@@ -84,4 +106,20 @@ fn groups(found: &Errors, links: &Links) -> Vec<FailureGroup> {
         }
     };
     found.kinds.iter().map(group).collect()
+}
+
+/// The cost: the ledger with its budget, then by model, variant, step and sample.
+pub(super) fn cost(report: Report<'_>) -> Markup {
+    if cost::is_free(report) {
+        return html! { p { "No model was called, and nothing was billed." } };
+    }
+    let findings = report.findings;
+    let details = cost::details(report);
+    html! {
+        (ledger::cost(&cost::rows(report), findings.run.spend.cost().map(Money::usd), findings.plan.run.budget_usd))
+        (remarks(&cost::totals(report)))
+        @if !details.is_empty() {
+            (long_disclosure("Cost by model, step, sample and score", &html! { div.section { (render_all(&details)) } }))
+        }
+    }
 }

@@ -1,17 +1,13 @@
-//! `karat dataset`: a file for each command.
+//! `karat dataset`.
 //!
 //! - here: `fetch`, and `check` of a dataset's rules; `leaks`: `check --leaks` and `--against`
-//! - `sample`, `dedup`, `split`: sets that are made from other sets
-//! - `version`, `diff`: what changed; `items`: what runs know of each item; `describe`: the datasheet
+//! - `made_sets`: `sample`, `dedup`, `split`
+//! - `versions`: `version`, `diff`, and `describe`, the datasheet; `items`: what runs know of each item
 
-mod dedup;
-mod describe;
-mod diff;
 mod items;
 mod leaks;
-mod sample;
-mod split;
-mod version;
+mod made_sets;
+mod versions;
 
 use std::path::Path;
 
@@ -27,13 +23,13 @@ pub fn dataset(context: &CommandContext<'_>, command: &DatasetCommand) -> Result
         DatasetCommand::Fetch(selection) => fetch(context, selection),
         DatasetCommand::Check(args) if args.leaks || args.against.is_some() => leaks::leaks(context, args),
         DatasetCommand::Check(args) => check(context, &args.selection),
-        DatasetCommand::Sample(args) => sample::sample(context, args),
-        DatasetCommand::Dedup(args) => dedup::dedup(context, args),
-        DatasetCommand::Split(args) => split::split(context, args),
-        DatasetCommand::Version(args) => version::version(context, args),
-        DatasetCommand::Diff(args) => diff::diff(context, args),
+        DatasetCommand::Sample(args) => made_sets::sample(context, args),
+        DatasetCommand::Dedup(args) => made_sets::dedup(context, args),
+        DatasetCommand::Split(args) => made_sets::split(context, args),
+        DatasetCommand::Version(args) => versions::version(context, args),
+        DatasetCommand::Diff(args) => versions::diff(context, args),
         DatasetCommand::Items(args) => items::items(context, args),
-        DatasetCommand::Describe(args) => describe::describe(context, args),
+        DatasetCommand::Describe(args) => versions::describe(context, args),
     }
 }
 
