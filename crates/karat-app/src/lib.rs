@@ -71,7 +71,6 @@ pub use crate::project::catalog::{ready_rubric, ready_rubrics};
 pub use crate::project::ci::{CiService, CiWorkflow};
 pub use crate::project::fetch::FetchedFile;
 pub use crate::project::invocation::{CalibrationRequest, GateFlags, Invocation, RunRequest};
-pub use crate::project::load::LoadedSuite;
 pub use crate::project::presets::names as preset_names;
 pub use crate::project::presets::starter::{StarterRequest, starter_providers, starter_tasks};
 pub use crate::project::request::{RequestError, read_request, request_schema, schema_settings};

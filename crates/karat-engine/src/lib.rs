@@ -39,7 +39,7 @@ pub use crate::plan::identity_parts::Change;
 pub use crate::plan::services::external_needs;
 pub use crate::reuse::reuse_report::{CellReuse, JudgmentReuse, ReuseStatus, explain_reuse};
 pub use crate::run::execute::{Job, Outcome, execute};
-pub use estimate::{Estimate, EstimateInput, Estimator, ModelEstimate, PlanPart, UncachedCost};
+pub use estimate::{Estimate, EstimateInput, Estimator, ModelEstimate, PlanPart};
 
 /// A failure that ends a run. Failures within a cell are recorded in the cell instead.
 #[derive(Debug, thiserror::Error)]

@@ -93,7 +93,7 @@ impl Runs {
         let mut invocation = request.remote_invocation("mcp", limits.allow_commands);
         let allowance = invocation.overrides.budget_usd.unwrap_or(left).min(left);
         invocation.overrides.budget_usd = Some(allowance);
-        let plan = self.app.runs().load(&invocation).map_err(|error| message(&error))?.plan;
+        let plan = self.app.runs().load(&invocation).map_err(|error| message(&error))?;
         let run = given.unwrap_or_else(|| self.app.runs().new_id(&plan.header));
         if self.app.service().run_state(&run).is_ok() {
             return Err(format!("there is a run {run} already: choose another `run_id`"));

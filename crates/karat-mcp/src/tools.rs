@@ -218,7 +218,7 @@ fn sample(app: &App, _: &Runs, SampleArguments { run, sample }: SampleArguments)
 }
 
 fn plan(app: &App, runs: &Runs, request: RunRequest) -> Answer {
-    let plan = app.runs().load(&request.remote_invocation("mcp", runs.allow_commands())).map_err(in_words)?.plan;
+    let plan = app.runs().load(&request.remote_invocation("mcp", runs.allow_commands())).map_err(in_words)?;
     let (estimate, reasons) =
         (app.runs().estimate(&plan).map_err(in_words)?, app.runs().reasons(&plan).map_err(in_words)?);
     let options = app.runs().options(&plan).map_err(in_words)?;

@@ -98,8 +98,8 @@ impl Engine {
     fn validate(&self, py: Python<'_>, request: &str) -> PyResult<String> {
         let (invocation, _) = read_request(request)?;
         let checked = py.detach(|| {
-            let loaded = self.app.project().validate(&invocation)?;
-            Ok(json!({ "suite": loaded.plan.header.suite, "cells": loaded.plan.header.cells(), "notes": notes(&loaded) }))
+            let plan = self.app.project().validate(&invocation)?;
+            Ok(json!({ "suite": plan.header.suite, "cells": plan.header.cells(), "notes": notes(&plan) }))
         });
         checked.map(|value| value.to_string()).map_err(|error: AppError| exception(&error))
     }
@@ -260,10 +260,10 @@ fn run_part(
     let mut told = Vec::new();
     let end = match part {
         Part::New { id, resume, tape } => {
-            let loaded = app.runs().load(invocation)?;
-            told = notes(&loaded);
+            let plan = app.runs().load(invocation)?;
+            told = notes(&plan);
             told.iter().for_each(|note| observer.say(note));
-            app.runs().run(loaded.plan, invocation, execution(id, resume, tape))?
+            app.runs().run(plan, invocation, execution(id, resume, tape))?
         }
         Part::Resume(run) => app.runs().resume(&run, invocation, execution(None, true, CallRecording::None))?,
         Part::Retry(run) => app.runs().retry(&run, invocation, execution(None, true, CallRecording::None))?,
@@ -303,9 +303,9 @@ fn end_json(end: &RunEnd, notes: &[String]) -> Value {
 }
 
 /// The warnings and notes of a suite.
-fn notes(loaded: &karat_app::LoadedSuite) -> Vec<String> {
-    let warnings = (!loaded.plan.warnings.is_empty()).then(|| loaded.plan.warnings.plain());
-    warnings.into_iter().chain(loaded.plan.notes.iter().cloned()).collect()
+fn notes(plan: &karat_app::Plan) -> Vec<String> {
+    let warnings = (!plan.warnings.is_empty()).then(|| plan.warnings.plain());
+    warnings.into_iter().chain(plan.notes.iter().cloned()).collect()
 }
 
 /// The invocation of a request, and the id of its run. It is the user's own program, so it may set all there is.

@@ -28,6 +28,6 @@ pub use karat_page::number::{Scale, count, count_noun, millis, usd};
 pub use shared::calibration_round::CalibrationRound;
 pub use shared::figures::unit_named;
 pub use shared::reliability_curve;
-pub use shared::report::{Cells, Context, Estimate, Failure, Outputs, RenderError, Report, ShownOutputs};
+pub use shared::report::{Cells, Context, Failure, Outputs, RenderError, Report, ShownOutputs};
 pub use shared::scales::{scale_named, scale_of};
 pub use shared::visible::{escape_json, visible, visible_name};

@@ -22,8 +22,8 @@ mod terminal;
 
 use karat_analysis::testing::{MemoryRun, example};
 use karat_analysis::{Findings, Options, analyse};
-use karat_report::{Context, Estimate, Report};
-use karat_types::Money;
+use karat_report::{Context, Report};
+use karat_types::{Money, UncachedCost};
 
 /// The example run with its findings.
 struct Example {
@@ -40,9 +40,8 @@ impl Example {
     fn of(run: MemoryRun) -> Self {
         let findings = analyse(&run, &Options::default()).unwrap();
         let context = Context {
-            estimate: Some(Estimate {
-                least: Money(75_000_000),
-                total: Money(750_000_000),
+            estimate: Some(UncachedCost {
+                total: (Money(75_000_000), Money(750_000_000)),
                 per_cell: vec![Some(Money(12_500_000)); 10],
                 sampled: false,
             }),

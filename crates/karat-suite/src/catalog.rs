@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_types::Better;
+use karat_types::MetricTraits;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -68,31 +68,10 @@ pub struct Entry {
     /// JSON Schema of its `with`. A text property with `"format": "file"` names a file; the plan holds its content. One with
     /// `"format": "embedding_model"` names a model that makes vectors of texts.
     pub options: Value,
-    /// Of a metric with several figures: their names, in the order in which the scorer yields them.
-    pub dimensions: Vec<String>,
-    /// For a metric that needs a reference: the options of which one can replace it.
-    pub reference_unless: Option<Vec<String>>,
-    /// Of a metric: whether it only takes the values 0 and 1.
-    pub binary: bool,
-    /// Of a metric: whether it may say true or false instead of a number.
-    pub verdicts: bool,
-    /// Of a metric: lowest and highest value, where it has them.
-    pub range: Option<(f64, f64)>,
-    /// Of a metric: direction.
-    pub better: Better,
-    /// Of a metric: whether it depends on time or price.
-    pub volatile: bool,
-    /// Of a metric: whether it asks a service or a program.
-    pub outside: bool,
-    /// Of a metric: whether it compares vectors, which a model makes of texts. Of a provider: whether its models can be
-    /// asked for them.
-    pub embeds: bool,
-    /// Of a metric: whether it joins cells with the rows of a file, whose path is its option `from`.
-    pub joins: bool,
-    /// Of a metric: the option and its value under which it counts something, so that it has no range and less is better.
-    pub counts_when: Option<(String, String)>,
-    /// Of a metric: whether it finds texts by their words where its option `similar` is below 1.
-    pub by_words: bool,
+    /// Of a metric: its traits.
+    pub metric: MetricTraits,
+    /// Of a provider: whether its models can be asked for vectors.
+    pub makes_embeddings: bool,
     /// Of a provider: the models that a suite may name without an entry.
     pub named_models: NamedModels,
 }
@@ -171,19 +150,17 @@ impl RubricSummary {
 impl Entry {
     /// Returns whether a metric with these options counts something instead of giving a share.
     pub(crate) fn is_count(&self, with: &Map<String, Value>) -> bool {
-        let is_given =
-            |(option, value): &(String, String)| with.get(option).is_some_and(|given| given == value.as_str());
-        self.counts_when.as_ref().is_some_and(is_given)
+        self.metric.counts_when.is_some_and(|(option, value)| with.get(option).is_some_and(|given| given == value))
     }
 
     /// Returns whether a metric with these options finds texts by their words.
     pub(crate) fn is_by_words(&self, with: &Map<String, Value>) -> bool {
-        self.by_words && with.get("similar").and_then(Value::as_f64).is_some_and(|similar| similar < 1.0)
+        self.metric.by_words && with.get("similar").and_then(Value::as_f64).is_some_and(|similar| similar < 1.0)
     }
 
     /// Returns whether a metric with these options gives scores from 0 to 1, or passes and fails.
     pub(crate) fn is_share(&self, with: &Map<String, Value>) -> bool {
-        !self.is_count(with) && (self.verdicts || self.range == Some((0.0, 1.0)))
+        !self.is_count(with) && (self.metric.verdicts || self.metric.range == Some((0.0, 1.0)))
     }
 }
 

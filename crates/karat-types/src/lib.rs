@@ -40,15 +40,17 @@ pub use plan::{
     ConsensusMethod, Correction, CountedShare, DatasetDesign, DatasetHeader, DesignFrame, DesignKind, DesignStratum,
     DiagnosticSpec, Dimension, EarlyRule, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
     ImageTokens, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MOST_CONCURRENCY, MOST_TRIALS,
-    MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec,
-    OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders, ParseAs, ParseShardError, ParseSpec,
-    PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale,
-    RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale,
-    ScorerKind, ScorerSpec, ServiceSpec, Shard, ShardRows, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec,
-    StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier, ToolExecutor, ToolReply, ToolSpec,
-    UnreadableOutput, UnsureRule, UserSpec, VariantSpec, Versus, first_metric,
+    MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, MetricTraits, Mismatch, Mismatches, MissingOutput,
+    ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders, ParseAs, ParseShardError,
+    ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn,
+    Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling,
+    Scale, ScorerKind, ScorerSpec, ServiceSpec, Shard, ShardRows, ShowAs, ShowChunk, ShowItem, SourceDigest,
+    StatisticsSpec, StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier, ToolExecutor, ToolReply,
+    ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec, Versus, first_metric,
 };
-pub use price::{CostSource, LongRates, Price, Pricing, RateSet, Rates, RequestTerms, Share, TierPrice, tier_of};
+pub use price::{
+    CostSource, LongRates, Price, Pricing, RateSet, Rates, RequestTerms, Share, TierPrice, UncachedCost, tier_of,
+};
 pub use reads::{Reads, read_label, scored_part};
 pub use report_format::{ReportFormat, UnknownFormat};
 pub use run::{

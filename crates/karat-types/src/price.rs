@@ -406,6 +406,25 @@ impl Pricing {
     }
 }
 
+/// The expected cost of a plan with nothing cached, on conservative assumptions. It is the same for every run of the
+/// plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UncachedCost {
+    /// Minimum and maximum of the whole plan, as far as prices are known.
+    pub total: (Money, Money),
+    /// The average cost of a cell, by system; `None` if a price is unknown or is reported by answers alone.
+    pub per_cell: Vec<Option<Money>>,
+    /// True if the estimate is of a sample of the rows.
+    pub sampled: bool,
+}
+
+impl UncachedCost {
+    /// Minimum and maximum, or `None` if a part is unknown.
+    pub fn range(&self) -> Option<(Money, Money)> {
+        self.per_cell.iter().all(Option::is_some).then_some(self.total)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -88,7 +88,7 @@ impl Analysis<'_> {
         let mut invocation = invocation.clone();
         invocation.overrides.judge_again = true;
         invocation.overrides.golden_check = true;
-        let whole = self.app.project().load(&with_samples(&invocation, Vec::new()))?.plan;
+        let whole = self.app.project().load(&with_samples(&invocation, Vec::new()))?;
         let frozen = frozen_judgments(&whole)?;
         let all: Vec<Golden> = frozen.iter().flat_map(|(_, golden)| golden.clone()).collect();
         let there = sample_ids(&whole);
@@ -100,7 +100,7 @@ impl Analysis<'_> {
         }
         let invocation = with_samples(&invocation, samples.into_iter().collect());
         let invocation = limit_to_pinned_systems(invocation, &all, &whole.header);
-        let plan = self.app.project().load(&invocation)?.plan;
+        let plan = self.app.project().load(&invocation)?;
         let end = self.app.runs().run(plan, &invocation, execution)?;
         if end.status != RunStatus::Finished {
             return Ok((Vec::new(), end));

@@ -319,7 +319,7 @@ impl Analysis<'_> {
     fn rules(&self, store: &Store, invocation: &Invocation, asked: &DriftRequest) -> Result<Vec<Rule>, AppError> {
         let suite = self.app.stored().suite_name(store, &invocation.suite)?;
         let plan = match load::find_suite(&invocation.suite, &SuiteFiles) {
-            Ok(_) => self.app.project().load(&invocation.on_any_day())?.plan.header,
+            Ok(_) => self.app.project().load(&invocation.on_any_day())?.header,
             Err(_) => newest_plan(store, &suite)?,
         };
         let (id, options) = declared_analysis(&plan, asked)?;

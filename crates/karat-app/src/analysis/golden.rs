@@ -114,7 +114,7 @@ impl Analysis<'_> {
     /// # Errors
     /// No row to pin, rows of several systems, a folder that cannot be written.
     pub fn golden_pin(&self, invocation: &Invocation, asked: &PinRequest) -> Result<GoldenPin, AppError> {
-        let plan = self.app.project().load(&invocation.on_any_day())?.plan;
+        let plan = self.app.project().load(&invocation.on_any_day())?;
         let folder = self.golden_folder(&plan)?;
         let store = self.app.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
@@ -143,7 +143,7 @@ impl Analysis<'_> {
     /// # Errors
     /// A suite without a `baseline`, a file that is not a golden file.
     pub fn golden_list(&self, invocation: &Invocation) -> Result<(PathBuf, Vec<Golden>), AppError> {
-        let plan = self.app.project().load(&invocation.on_any_day())?.plan;
+        let plan = self.app.project().load(&invocation.on_any_day())?;
         let folder = self.golden_folder(&plan)?;
         let golden = read_folder(&folder, &plan.header)?;
         Ok((folder, golden.into_iter().map(|(_, golden)| golden).collect()))
@@ -166,7 +166,7 @@ impl Analysis<'_> {
         }
         invocation.overrides.no_cache = !asked.cached;
         invocation.overrides.golden_check = true;
-        let whole = self.app.project().load(&with_samples(&invocation, Vec::new()))?.plan;
+        let whole = self.app.project().load(&with_samples(&invocation, Vec::new()))?;
         let folder = self.golden_folder(&whole)?;
         let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
         if pinned.is_empty() {
@@ -190,7 +190,7 @@ impl Analysis<'_> {
             return Err(GoldenError::NoneInDataset { count: golden.len(), folder }.into());
         }
         let invocation = limit_to_pinned_systems(with_samples(&invocation, samples), &golden, &whole.header);
-        let plan = self.app.project().load(&invocation)?.plan;
+        let plan = self.app.project().load(&invocation)?;
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
         let end = self.app.runs().run(plan, &invocation, execution)?;

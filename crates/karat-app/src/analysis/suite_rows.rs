@@ -92,7 +92,7 @@ impl Analysis<'_> {
         let mut without = invocation.clone();
         without.overrides.params.clear();
         if invocation.overrides.params.is_empty()
-            || self.app.project().load(&without.on_any_day()).is_ok_and(|it| source_of(&it.plan.header) == own)
+            || self.app.project().load(&without.on_any_day()).is_ok_and(|it| source_of(&it.header) == own)
         {
             return Ok(None);
         }

@@ -111,7 +111,7 @@ impl Datasets<'_> {
                 (run.header().id.clone(), Reader::of_run(run)?)
             }
             (None, true) => {
-                let plan = self.app.project().load(&Invocation::of(&*source))?.plan;
+                let plan = self.app.project().load(&Invocation::of(&*source))?;
                 (plan.header.suite.clone(), Reader::Suite(Box::new(plan)))
             }
             (None, false) => (name_of(&source), Reader::Rows(self.row_source(asked)?)),

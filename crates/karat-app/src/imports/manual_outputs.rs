@@ -67,7 +67,7 @@ impl Imports<'_> {
             return Err(ImportError::Exists { path: suite.display().to_string() }.into());
         }
         let base = if own.is_some() { OWN } else { PRESET };
-        let plan = self.app.runs().load(&Invocation::of_any_day(base))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(base))?;
         let samples: Vec<String> = plan.rows().filter_map(Result::ok).map(|sample| sample.id.to_string()).collect();
         let snapshots = snapshots(from)?;
         let (mut sources, mut wrong, mut claims) = (BTreeSet::new(), Vec::new(), 0);

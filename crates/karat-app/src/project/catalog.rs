@@ -26,25 +26,9 @@ static RUBRICS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/rubrics");
 
 /// Metrics, providers, analyses and resolvers with their options.
 pub(crate) fn compose() -> Catalog {
-    let metrics = karat_scoring::scorer::catalog().into_iter().map(|(name, metric)| {
-        let entry = Entry {
-            options: metric.options,
-            dimensions: metric.dimensions.iter().map(|dimension| (*dimension).to_owned()).collect(),
-            reference_unless: metric
-                .reference_unless
-                .map(|options| options.iter().map(|option| (*option).to_owned()).collect()),
-            binary: metric.binary,
-            verdicts: metric.verdicts,
-            range: metric.range,
-            better: metric.better,
-            volatile: metric.volatile,
-            outside: metric.outside,
-            embeds: metric.embeds,
-            joins: metric.joins,
-            by_words: metric.by_words,
-            counts_when: metric.counts_when.map(|(option, value)| (option.to_owned(), value.to_owned())),
-            ..Entry::default()
-        };
+    let metrics = karat_scoring::scorer::catalog().into_iter();
+    let metrics = metrics.map(|(name, metric)| {
+        let entry = Entry { options: metric.options, metric: metric.traits, ..Entry::default() };
         (name.to_owned(), entry)
     });
     let providers = karat_providers::catalog().into_iter();
@@ -56,7 +40,7 @@ pub(crate) fn compose() -> Catalog {
             Entry {
                 options,
                 named_models: named_models(name),
-                embeds: karat_providers::makes_embeddings(name),
+                makes_embeddings: karat_providers::makes_embeddings(name),
                 ..Entry::default()
             },
         )

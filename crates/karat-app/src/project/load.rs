@@ -17,12 +17,6 @@ use crate::project::root::RootFiles;
 use crate::project::{Project, catalog, design};
 use crate::{AppError, Invocation};
 
-/// A suite that was read, checked and planned.
-pub struct LoadedSuite {
-    /// The plan, with the suite's warnings and unplanned parts.
-    pub plan: Plan,
-}
-
 /// A suite that was read.
 pub(crate) struct ReadSuite {
     pub suite: Suite,
@@ -32,9 +26,9 @@ pub(crate) struct ReadSuite {
 
 impl Project<'_> {
     /// Reads a suite, checks it and its dataset, and plans it. Makes no API calls.
-    pub(crate) fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
-        let loaded = self.load_with(invocation, &self.suite_files(), |_| {})?;
-        Ok(with_shadow_note(loaded, invocation))
+    pub(crate) fn load(&self, invocation: &Invocation) -> Result<Plan, AppError> {
+        let plan = self.load_with(invocation, &self.suite_files(), |_| {})?;
+        Ok(with_shadow_note(plan, invocation))
     }
 
     /// Reads, checks and plans a suite, and warns of paths that lead to nothing in any output of its last run. A suite that names
@@ -42,13 +36,13 @@ impl Project<'_> {
     ///
     /// # Errors
     /// A suite or a dataset that cannot be read, or has problems.
-    pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+    pub fn validate(&self, invocation: &Invocation) -> Result<Plan, AppError> {
         let last_outputs = self.last_outputs();
-        let loaded = self.load_with(invocation, &self.suite_files(), |it| {
+        let plan = self.load_with(invocation, &self.suite_files(), |it| {
             it.context.last_outputs = last_outputs;
             it.context.may_lack_models = true;
         })?;
-        Ok(with_shadow_note(loaded, invocation))
+        Ok(with_shadow_note(plan, invocation))
     }
 
     /// The files that suites may read: of a server, those below its root.
@@ -93,14 +87,14 @@ impl Project<'_> {
         invocation: &Invocation,
         files: &Arc<dyn Files>,
         change: impl FnOnce(&mut Overrides),
-    ) -> Result<LoadedSuite, AppError> {
+    ) -> Result<Plan, AppError> {
         let baseline = invocation.gates.baseline.as_deref().filter(|_| self.app.opened.root().is_some());
         let has_baseline = baseline.is_none_or(|path| files.is_file(path));
-        let loaded = self.read_suite(invocation, files, change).and_then(|suite| suite.plan(files));
+        let plan = self.read_suite(invocation, files, change).and_then(|suite| suite.plan(files));
         match (files.refused_path(), baseline) {
             (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
             (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
-            (None, _) => loaded,
+            (None, _) => plan,
         }
     }
 
@@ -118,7 +112,7 @@ impl Project<'_> {
 }
 
 impl ReadSuite {
-    fn plan(self, files: &Arc<dyn Files>) -> Result<LoadedSuite, AppError> {
+    fn plan(self, files: &Arc<dyn Files>) -> Result<Plan, AppError> {
         let Self { suite, path, overrides } = self;
         let mut plan = suite.plan()?;
         design::settle_version(&suite, files, &overrides.context.traces, &mut plan)?;
@@ -135,11 +129,8 @@ impl ReadSuite {
             return Err(SuiteError::Problems { problems: Lines(problems) }.into());
         }
         match overrides.shard {
-            Some(shard) => {
-                let plan = plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()))?;
-                Ok(LoadedSuite { plan })
-            }
-            None => Ok(LoadedSuite { plan }),
+            Some(shard) => plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()).into()),
+            None => Ok(plan),
         }
     }
 }
@@ -151,16 +142,14 @@ fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
 }
 
 /// Adds the note for a preset that hides a folder with a suite of the same name.
-pub(crate) fn with_shadow_note(mut loaded: LoadedSuite, invocation: &Invocation) -> LoadedSuite {
+pub(crate) fn with_shadow_note(mut plan: Plan, invocation: &Invocation) -> Plan {
     let suite = &invocation.suite;
     let has_folder = || SuiteFiles.is_file(&format!("{suite}/karat.yaml"));
     if !SuiteFiles.is_file(suite) && suite_path(suite).is_some() && has_folder() {
-        loaded
-            .plan
-            .notes
+        plan.notes
             .push(format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"));
     }
-    loaded
+    plan
 }
 
 /// The suite of a file, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.

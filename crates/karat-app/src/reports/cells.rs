@@ -9,9 +9,9 @@ use std::thread::ScopedJoinHandle;
 
 use karat_analysis::resolve_checks;
 use karat_report::json::{self, CellsFile};
-use karat_report::{Cells, Estimate, RenderError, Report};
+use karat_report::{Cells, RenderError, Report};
 use karat_store::{Store, StoredRun};
-use karat_types::{Key, KeyBuilder, PlanHeader, RunRows};
+use karat_types::{Key, KeyBuilder, PlanHeader, RunRows, UncachedCost};
 
 use crate::AppError;
 use crate::error::Bug;
@@ -23,7 +23,7 @@ use crate::stored::invocation::stored_estimate;
 pub(crate) struct CellSource {
     rows: StoredRun,
     plan: Arc<PlanHeader>,
-    estimate: Option<Estimate>,
+    estimate: Option<UncachedCost>,
     canonical: bool,
     /// Hash of everything that the file of cells is made of: equal hashes give equal files.
     made_of: Key,

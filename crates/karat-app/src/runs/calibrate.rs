@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use karat_analysis::{Calibration, Findings};
 use karat_report::CalibrationRound;
-use karat_suite::{Files, LABELLED, LoadPurpose};
+use karat_suite::{Files, LABELLED, LoadPurpose, Plan};
 use karat_types::{Exit, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
 use serde_json::{Map, Value, json};
 
 use crate::error::{LabelError, Names};
-use crate::project::load::{LoadedSuite, with_shadow_note};
+use crate::project::load::with_shadow_note;
 use crate::runs::Runs;
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
@@ -70,7 +70,7 @@ impl Rounds {
 
 impl Runs<'_> {
     /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
-    pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+    pub fn load(&self, invocation: &Invocation) -> Result<Plan, AppError> {
         match &invocation.calibrating {
             Some(asked) => Ok(with_shadow_note(self.load_round(invocation, asked)?, invocation)),
             None => self.app.project().load(invocation),
@@ -81,7 +81,7 @@ impl Runs<'_> {
     ///
     /// # Errors
     /// A suite without a judged scorer with labels; a threshold without a reason; several trials.
-    fn load_round(&self, invocation: &Invocation, asked: &CalibrationRequest) -> Result<LoadedSuite, AppError> {
+    fn load_round(&self, invocation: &Invocation, asked: &CalibrationRequest) -> Result<Plan, AppError> {
         if invocation.overrides.trials.is_some_and(|trials| trials > 1) {
             return Err(LabelError::TrialsOfRound {}.into());
         }
@@ -103,7 +103,6 @@ impl Runs<'_> {
                 it.set.extend(task_file.clone());
                 it.context.purpose = LoadPurpose::Calibrate;
             })?
-            .plan
             .header;
         let (id, rubric) = scorer(&suite, wanted)?;
         let labelled = LabelledOutputs { task: task_labels, ..LabelledOutputs::new(base, &rubric.labels) };
@@ -167,7 +166,7 @@ impl Runs<'_> {
 
     /// All rounds of a suite, the oldest first.
     pub fn rounds(&self, invocation: &Invocation) -> Result<Rounds, AppError> {
-        let suite = self.load(&invocation.on_any_day())?.plan.header.suite.clone();
+        let suite = self.load(&invocation.on_any_day())?.header.suite.clone();
         let store = self.app.existing_store()?;
         let mut rounds = Vec::new();
         for (before, run) in store.runs_of_suite(&round_name(&suite), ROUNDS)?.iter().rev().enumerate() {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, EngineError, Estimate, Job, Outcome, PlanPart, Stop, UncachedCost, execute};
+use karat_engine::{CallLog, EngineError, Estimate, Job, Outcome, PlanPart, Stop, execute};
 use karat_providers::{Providers, Recorder, RecordingPlayer, Settings};
 use karat_store::{Ledger, Store, StoreError};
 use karat_suite::{Plan, share_run_limits};
 use karat_text::redact::Redactor;
 use karat_types::{
     Exit, GateRules, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunSpec, RunStatus, ShardRows,
+    UncachedCost,
 };
 use tokio::runtime::Runtime;
 
@@ -156,7 +157,7 @@ impl Runs<'_> {
     ) -> Result<(Plan, Invocation, RunTarget), AppError> {
         let begun = read_stored_invocation(&header)?;
         let invocation = begun.invocation.with_execution(later);
-        let mut plan = self.load(&invocation)?.plan;
+        let mut plan = self.load(&invocation)?;
         let outputs = begun.score_of.map(|source| store.rows(&source)).transpose()?;
         if let Some(source) = &outputs {
             rescore_plan(&mut plan, source);

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use karat_engine::{Estimate, UncachedCost};
+use karat_engine::Estimate;
 use karat_report::{count_noun, usd};
 use karat_store::Account;
 use karat_suite::Plan;
-use karat_types::{Money, PlanHeader, Pricing, RunSpec};
+use karat_types::{Money, PlanHeader, Pricing, RunSpec, UncachedCost};
 
 use crate::Invocation;
 use crate::error::{BudgetError, CallCount, Names, Usd};

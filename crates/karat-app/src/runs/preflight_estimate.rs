@@ -4,10 +4,10 @@
 //! starts, and the sample gives the estimate of the whole plan. If an earlier run of the plan stored the cost of all of
 //! it, and that is allowed, there is no walk.
 
-use karat_engine::{Estimate, EstimateInput, Estimator, PlanPart, UncachedCost, UsageHistory};
+use karat_engine::{Estimate, EstimateInput, Estimator, PlanPart, UsageHistory};
 use karat_store::Store;
 use karat_suite::Plan;
-use karat_types::{Moment, PlanHeader};
+use karat_types::{Moment, PlanHeader, UncachedCost};
 
 use crate::runs::preflight_budget::{EarlierCalls, allows_all, check_limits};
 use crate::runs::target::RunTarget;

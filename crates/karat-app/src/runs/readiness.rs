@@ -68,7 +68,7 @@ impl Runs<'_> {
         let mut real = invocation.clone();
         real.suite = path;
         real.overrides.models = vec![STARTER.to_owned()];
-        let plan = self.load(&real).ok()?.plan;
+        let plan = self.load(&real).ok()?;
         let (low, high) = self.estimate(&plan).ok()?.cost();
         let missing: BTreeSet<String> =
             plan.header.all_models().filter_map(|model| self.app.project().missing_key(model)).collect();

@@ -84,7 +84,7 @@ impl Runs<'_> {
         if !rescoring.judges.is_empty() {
             invocation.overrides.judges.clone_from(&rescoring.judges);
         }
-        let mut plan = self.load(&invocation)?.plan;
+        let mut plan = self.load(&invocation)?;
         let AdoptedScorers { kept, lost } = crate::runs::rescore_plan::rescore_plan(&mut plan, &source);
         let id = match &execution.run_id {
             Some(id) => check_id(id)?,

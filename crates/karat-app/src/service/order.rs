@@ -175,7 +175,7 @@ impl Service<'_> {
             OrderAction::Start => {
                 let plan = match self.take_queued_plan(&order.run) {
                     Some(plan) => plan,
-                    None => self.app.runs().load(&invocation)?.plan,
+                    None => self.app.runs().load(&invocation)?,
                 };
                 if plan.header.plan_hash.to_string() != order.plan_hash {
                     return Err(RunError::OrderChanged { run: order.run }.into());

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use karat_engine::UncachedCost;
-use karat_report::Estimate;
 use karat_store::{Store, StoreError};
-use karat_types::{GateRules, Money, PlanHeader, RunHeader};
+use karat_types::{GateRules, Money, PlanHeader, RunHeader, UncachedCost};
 use serde::{Deserialize, Serialize};
 
 use crate::error::RunError;
@@ -47,9 +45,7 @@ impl StoredInvocation {
             ..Self::default()
         }
     }
-}
 
-impl StoredInvocation {
     /// The form that is stored. The gates of the run are part of it: without it the run would have none.
     pub fn to_json(&self, run: &str) -> Result<serde_json::Value, AppError> {
         let not_stored = |error| StoreError::OutOfRange(format!("what run {run} was started with: {error}")).into();
@@ -73,20 +69,15 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
             && header.plan.embedders == plan.embedders
     };
     let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
-    let begun = header.and_then(|header| serde_json::from_value::<StoredInvocation>(header.invocation).ok());
-    Ok(begun.filter(|begun| begun.estimate_per_cell.len() == plan.systems.len()).map(|begun| UncachedCost {
-        total: (begun.estimate_low, begun.estimate),
-        per_cell: begun.estimate_per_cell,
-        sampled: begun.estimate_sampled,
-    }))
+    let known = header.and_then(|header| stored_estimate(&header));
+    Ok(known.filter(|known| known.per_cell.len() == plan.systems.len()))
 }
 
 /// The stored estimate of a run.
-pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
+pub(crate) fn stored_estimate(header: &RunHeader) -> Option<UncachedCost> {
     let begun: StoredInvocation = serde_json::from_value(header.invocation.clone()).ok()?;
-    (!begun.estimate_per_cell.is_empty()).then_some(Estimate {
-        least: begun.estimate_low,
-        total: begun.estimate,
+    (!begun.estimate_per_cell.is_empty()).then_some(UncachedCost {
+        total: (begun.estimate_low, begun.estimate),
         per_cell: begun.estimate_per_cell,
         sampled: begun.estimate_sampled,
     })

@@ -76,7 +76,7 @@ impl Tasks<'_> {
         scorer: Option<&str>,
         asked: &LabelPinRequest,
     ) -> Result<GoldenPin, AppError> {
-        let plan = self.app.project().load(&invocation.on_any_day())?.plan;
+        let plan = self.app.project().load(&invocation.on_any_day())?;
         let suite = &plan.header.suite;
         let mut known = Vec::new();
         let tasks = if self.app.store.exists() { self.app.store_to_read()?.annotation_tasks()? } else { Vec::new() };

@@ -151,7 +151,6 @@ impl Tasks<'_> {
             .app
             .project()
             .load_with(invocation, &self.app.project().suite_files(), |it| it.context.purpose = LoadPurpose::Label)?
-            .plan
             .header)
     }
 

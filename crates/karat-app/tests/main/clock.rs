@@ -38,7 +38,7 @@ fn app(folder: &Path) -> App {
 fn run(app: &App, id: &str) -> RunEnd {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap()
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution(id)).unwrap()
 }
 
 /// BY-04: a machine whose clock jumps by years loses nothing, makes nothing twice, and its runs can be reported.

@@ -46,7 +46,7 @@ fn run(app: &App, folder: &Path) {
 
 fn run_suite(app: &App, suite: &Path, id: &str) {
     let invocation = Invocation::of(suite.display().to_string());
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution(id)).unwrap();
 }
 
 /// The figures of each system by metric, as `report.json` has them.

@@ -19,7 +19,7 @@ fn few_rows(suite: &str) -> Invocation {
 
 /// A run whose suite watches drift by a method that is gone, and stops early by a rule that is gone.
 fn old_run(app: &App, id: &str, invocation: &Invocation) {
-    let mut plan = app.runs().load(invocation).unwrap().plan;
+    let mut plan = app.runs().load(invocation).unwrap();
     let header = Arc::make_mut(&mut plan.header);
     header.analyses.retain(|spec| spec.analysis != "drift");
     let with = json!({ "metric": "quality.composite", "method": "ewma", "lambda": 0.2, "limit": 2.7 });
@@ -125,7 +125,7 @@ fn an_alert_without_a_system_stands() {
     let store = StoreUrl::in_folder(folder.path());
     let app = app(folder.path());
     let invocation = few_rows("briefing");
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("a")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution("a")).unwrap();
     let body = json!({
         "rule": {
             "analysis": "drift", "judge": null, "prompt_version": null,

@@ -12,7 +12,7 @@ fn suite(limit: u64) -> Invocation {
 }
 
 fn run(app: &App, id: &str, limit: u64) {
-    app.runs().run(app.runs().load(&suite(limit)).unwrap().plan, &suite(limit), execution(id)).unwrap();
+    app.runs().run(app.runs().load(&suite(limit)).unwrap(), &suite(limit), execution(id)).unwrap();
 }
 
 /// BY-06: a store that stays open knows what another process has written since, as if it were opened now.
@@ -21,7 +21,7 @@ fn a_store_that_stays_open_knows_what_others_have_written() {
     let folder = testkit::scratch().unwrap();
     let (one, other) = (app(folder.path()), app(folder.path()));
     run(&one, "a", 1);
-    let plan = one.runs().load(&suite(2)).unwrap().plan;
+    let plan = one.runs().load(&suite(2)).unwrap();
     let left = || one.runs().estimate(&plan).unwrap().fresh;
     assert!(left() > 0);
     run(&other, "b", 2);
@@ -45,7 +45,7 @@ fn a_run_that_starts_at_once_is_loaded_once() {
     app.project().init("faq", &suite, false).unwrap();
     let invocation = Invocation::of(suite.display().to_string());
     for (run, waits) in [("a", false), ("b", true)] {
-        let plan = app.runs().load(&invocation).unwrap().plan;
+        let plan = app.runs().load(&invocation).unwrap();
         let order = app.service().start_order(&plan, &invocation, Some(run.to_owned())).unwrap();
         assert_eq!(app.service().enqueue(&order, Some(plan), None, 9).unwrap(), Queueing::Added);
         let queued = app.service().take_queued("server").unwrap().unwrap();

@@ -36,7 +36,7 @@ fn app(folder: &Path) -> App {
 fn run(app: &App, suite: &str, id: &str, limit: u64) {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(limit), ..Overrides::default() }, ..Invocation::of(suite) };
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution(id)).unwrap();
 }
 
 fn page(app: &App, asked: SeriesRequest) -> String {

@@ -71,7 +71,7 @@ impl World {
     /// Runs a shard, or all, in a store of its own.
     fn run(&self, store: &str, shard: Option<Shard>, execution: Execution) -> RunEnd {
         let (app, invocation) = (self.app(store), self.sharded(shard));
-        app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap()
+        app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution).unwrap()
     }
 
     fn shards(&self, count: u32) -> Vec<String> {
@@ -193,7 +193,7 @@ fn a_shard_is_one_part() {
     let other = |shard| {
         let invocation = world.sharded(shard);
         let execution = Execution { resume: true, ..execution("r") };
-        said(app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution).err().unwrap())
+        said(app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution).err().unwrap())
     };
     for (shard, named) in [(shard(2, 2), "shard 2/2"), (shard(1, 3), "shard 1/3"), (None, "the whole plan")] {
         let refused = other(shard);
@@ -272,7 +272,7 @@ fn what_does_not_fit_is_refused() {
     says(&["sqlite:".to_owned()], &["it has no path"]);
     let two = world.app("renamed");
     let invocation = world.sharded(shard(1, 3));
-    two.runs().run(two.runs().load(&invocation).unwrap().plan, &invocation, execution("t")).unwrap();
+    two.runs().run(two.runs().load(&invocation).unwrap(), &invocation, execution("t")).unwrap();
     says(&[world.path("renamed")], &["which run is merged?", "s, t"]);
     for (name, change, differs) in [
         ("seeded", SUITE.replace("seed: 7", "seed: 8"), "the seed"),
@@ -322,7 +322,7 @@ fn a_shard_that_was_run_twice_is_refused() {
 fn a_shard_is_planned_by_itself() {
     let world = World::new(30);
     let app = world.app("one");
-    let plan = |shard| app.runs().load(&world.sharded(shard)).unwrap().plan;
+    let plan = |shard| app.runs().load(&world.sharded(shard)).unwrap();
     let estimate = |shard| app.runs().estimate(&plan(shard)).unwrap();
     let whole = estimate(None);
     let parts: Vec<_> = (1..=3).map(|number| estimate(shard(number, 3))).collect();
@@ -345,8 +345,7 @@ fn a_shard_does_not_stop_early() {
     world.0.write("karat.yaml", SUITE.replace("seed: 7", "seed: 7, stop_early: true")).unwrap();
     let app = world.app("one");
     let invocation = world.sharded(shard(1, 2));
-    let refused =
-        app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("r")).err().unwrap();
+    let refused = app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution("r")).err().unwrap();
     let said = format!("{refused}: {}", refused.hint().unwrap_or_default());
     assert!(said.contains("run.stop_early") && said.contains("shard"), "{said}");
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use karat_suite::Plan;
-use karat_types::Key;
+use karat_types::{Key, UncachedCost};
 use serde_json::Value;
 
-use super::UncachedCost;
 use super::sums::CountedKeys;
 use crate::EngineError;
 use crate::estimate::usage_history::UsageHistory;

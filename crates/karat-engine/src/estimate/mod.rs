@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Moment, Money};
+use karat_types::{Moment, Money, UncachedCost};
 
 use context::EstimateContext;
 use sums::CountedKeys;
@@ -57,18 +57,6 @@ pub struct Estimate {
     pub models: Vec<ModelEstimate>,
     /// The cost of the plan with nothing cached.
     pub uncached: UncachedCost,
-}
-
-/// The expected cost of a plan with nothing cached, on conservative assumptions. It is the same for every run of the
-/// plan.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct UncachedCost {
-    /// Minimum and maximum of the whole plan, as far as prices are known.
-    pub total: (Money, Money),
-    /// The average cost of a cell, by system; `None` if a price is unknown or is reported by answers alone.
-    pub per_cell: Vec<Option<Money>>,
-    /// True if the estimate is of a sample of the rows.
-    pub sampled: bool,
 }
 
 /// The calls of a run to one model.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use karat_types::{Key, ModelSpec, Money, PlanHeader, Pricing, Usage};
+use karat_types::{Key, ModelSpec, Money, PlanHeader, Pricing, UncachedCost, Usage};
 use rustc_hash::FxHashSet;
 
-use super::{ModelEstimate, UncachedCost};
+use super::ModelEstimate;
 use crate::call::vectors::MAX_TEXTS;
 use crate::estimate::usage_history::{LearnedInput, LikelyUsage};
 use crate::plan::identity::seed_from_key;

@@ -38,7 +38,7 @@ fn add_names(
         names.insert(format!("sample.{}", path.trim_start_matches("$.")));
         return;
     }
-    let instead = metric.and_then(|metric| metric.reference_unless);
+    let instead = metric.and_then(|metric| metric.traits.reference_unless);
     if instead.is_some_and(|options| !options.iter().any(|option| with.contains_key(*option))) {
         names.insert("reference".to_owned());
     }

@@ -7,9 +7,7 @@ use karat_analysis::compare::ComparedMetric;
 use karat_analysis::planning::MetricPower;
 use karat_page::number::{self, Scale, Unit};
 pub(crate) use karat_page::number::{MOST_DIGITS, NONE, count, count_noun, percent, to_digits, usd, with_sign};
-use karat_types::{Better, MetricSpec, Money};
-
-use crate::shared::report::Estimate;
+use karat_types::{Better, MetricSpec, Money, UncachedCost};
 
 /// A metric whose values have a scale.
 pub(crate) trait Scaled {
@@ -208,15 +206,15 @@ pub(crate) fn money(amount: Option<Money>) -> String {
 
 /// Formats the estimated cost of a run as a range, and says what the range leaves out: services that report their
 /// cost with each answer, and models of unknown price.
-pub(crate) fn estimate(estimate: Option<&Estimate>) -> String {
+pub(crate) fn estimate(estimate: Option<&UncachedCost>) -> String {
     let Some(expected) = estimate else { return money(None) };
-    let (least, most) = (expected.least, money(Some(expected.total)));
-    let range =
-        if Money::ZERO < least && least < expected.total { format!("{} to {most}", money(Some(least))) } else { most };
+    let (low, high) = expected.total;
+    let most = money(Some(high));
+    let range = if Money::ZERO < low && low < high { format!("{} to {most}", money(Some(low))) } else { most };
     let by = if expected.sampled { " (from a sample of rows)" } else { "" };
     match expected.range() {
         Some(_) => format!("{range}{by}"),
-        None if expected.total == Money::ZERO => "unknown before the run".to_owned(),
+        None if high == Money::ZERO => "unknown before the run".to_owned(),
         None => format!("{range}{by}, plus costs unknown before the run"),
     }
 }

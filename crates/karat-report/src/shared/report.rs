@@ -8,27 +8,9 @@ use karat_analysis::gate::{Counted, Prefix, StopSummary};
 use karat_analysis::series::SeriesView;
 use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
 use karat_text::kind::ends;
-use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, Pricing, RowError, RunRows};
-
-/// The estimated cost of a run, as if nothing were cached.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Estimate {
-    /// Lowest cost of all cells and judgments: replies as short as possible.
-    pub least: Money,
-    /// Highest cost of all cells and judgments, on conservative assumptions.
-    pub total: Money,
-    /// Cost of one cell with its judgments, by system. `None` if a price is unknown or only known from the answers.
-    pub per_cell: Vec<Option<Money>>,
-    /// `true` if the estimate is based on a sample of the rows.
-    pub sampled: bool,
-}
-
-impl Estimate {
-    /// Returns the lowest and highest cost, or `None` if part of it is unknown.
-    pub(crate) fn range(&self) -> Option<(Money, Money)> {
-        self.per_cell.iter().all(Option::is_some).then_some((self.least, self.total))
-    }
-}
+use karat_types::{
+    Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, Pricing, RowError, RunRows, UncachedCost,
+};
 
 /// The cells that a report shows with input, output, reference and reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +48,7 @@ impl Default for Outputs {
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The estimate of the plan.
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<UncachedCost>,
     /// Cost of all calls of the run, including calls that no cell uses. If `None`, the sum over cells and judgments
     /// is shown.
     pub paid: Option<Money>,
@@ -139,7 +121,7 @@ pub struct Cells<'a> {
     /// The rows of the run.
     pub rows: &'a dyn RunRows,
     /// The estimated cost.
-    pub estimate: Option<&'a Estimate>,
+    pub estimate: Option<&'a UncachedCost>,
     /// See [`Context::canonical`].
     pub canonical: bool,
     /// True if long outputs are written whole, in place of a reference.

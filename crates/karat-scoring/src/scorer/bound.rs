@@ -63,7 +63,7 @@ impl BoundMetric {
             Reference::Value(value) => Some(value),
             _ => None,
         };
-        let metric = if with.values().any(is_computed) && !registered.joins {
+        let metric = if with.values().any(is_computed) && !registered.traits.joins {
             let settings = with.iter().map(|(name, value)| Ok((name.clone(), setting(name, value)?)));
             MetricSource::PerRow(settings.collect::<Result<_, String>>()?)
         } else {
@@ -139,7 +139,7 @@ impl BoundMetric {
                 .is_some_and(|all| !all.is_empty() && all.iter().all(|it| it.is_string() || it.is_number()))
         })?;
         let as_list = metric.scores(&MetricInput { output: given.output, reference: &members, cell: given.cell });
-        let better = |one: &Score, other: &Score| match (self.registered.better, one.number(), other.number()) {
+        let better = |one: &Score, other: &Score| match (self.registered.traits.better, one.number(), other.number()) {
             (Better::Lower, Some(one), Some(other)) => one < other,
             (_, Some(one), Some(other)) => one > other,
             _ => false,
@@ -280,7 +280,7 @@ impl Scorer for BoundMetric {
     }
 
     fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>> {
-        self.registered.is_outside.then(|| self.apply(cell, |metric, given| metric.ask(given))).map(|asked| {
+        self.registered.traits.outside.then(|| self.apply(cell, |metric, given| metric.ask(given))).map(|asked| {
             asked.and_then(|request| {
                 request.ok_or_else(|| Score::unscored("the metric asks nothing; this is a bug in karat"))
             })
@@ -292,7 +292,7 @@ impl Scorer for BoundMetric {
     }
 
     fn embed(&self, cell: &CellView<'_>) -> Option<Result<EmbeddingTexts, Score>> {
-        self.registered.embeds.then(|| self.apply(cell, |metric, given| metric.embed(given))).map(|asked| {
+        self.registered.traits.embeds.then(|| self.apply(cell, |metric, given| metric.embed(given))).map(|asked| {
             asked.and_then(|texts| {
                 texts.unwrap_or_else(|| Err(Score::unscored("the metric asks nothing; this is a bug in karat")))
             })
@@ -300,7 +300,7 @@ impl Scorer for BoundMetric {
     }
 
     fn embed_ahead(&self, cell: &CellView<'_>) -> Option<EmbeddingTexts> {
-        if !self.registered.embeds {
+        if !self.registered.traits.embeds {
             return None;
         }
         let reference = self.reference(cell).ok()?;

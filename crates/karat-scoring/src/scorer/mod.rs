@@ -48,7 +48,9 @@ mod tools;
 
 use std::collections::BTreeMap;
 
-use karat_types::{Better, MetricSpec, Money, Request, ResponseFacts, Sample, Score, ScorerKind, ScorerSpec, Usage};
+use karat_types::{
+    MetricSpec, MetricTraits, Money, Request, ResponseFacts, Sample, Score, ScorerKind, ScorerSpec, Usage,
+};
 use serde_json::Value;
 
 use bound::BoundMetric;
@@ -160,31 +162,8 @@ pub struct MetricEntry {
     pub about: &'static str,
     /// JSON Schema of its `with`. A text property with `"format": "file"` names a file; the plan holds its content.
     pub options: Value,
-    /// The names of its figures, where it has several.
-    pub dimensions: &'static [&'static str],
-    /// The options of which one stands in place of a reference, where it says nothing without something to compare with.
-    pub reference_unless: Option<&'static [&'static str]>,
-    /// True if it only takes the values 0 and 1.
-    pub binary: bool,
-    /// True if it may say true or false instead of a number.
-    pub verdicts: bool,
-    /// Lowest and highest value, where it has them.
-    pub range: Option<(f64, f64)>,
-    /// Direction.
-    pub better: Better,
-    /// True if it depends on time or price.
-    pub volatile: bool,
-    /// True if it asks a service or a program.
-    pub outside: bool,
-    /// True if it compares vectors, which a model makes of texts.
-    pub embeds: bool,
-    /// True if it joins cells with the rows of a file.
-    pub joins: bool,
-    /// The option and its value under which it counts something instead of giving a share: then it has no highest value,
-    /// and less is better.
-    pub counts_when: Option<(&'static str, &'static str)>,
-    /// True if it finds texts by their words where its option `similar` is below 1.
-    pub by_words: bool,
+    /// The traits that suites and plans go by.
+    pub traits: MetricTraits,
 }
 
 /// A registered metric.

@@ -1,6 +1,6 @@
 //! The list of metrics. A new one is a struct of options, a [`Metric`](super::metric::Metric) and a line here.
 
-use karat_types::Better;
+use karat_types::{Better, MetricTraits};
 use serde_json::Value;
 
 use super::MetricEntry;
@@ -15,127 +15,97 @@ use super::tools::{tool_calls, valid_calls};
 pub(super) struct Registered {
     pub name: &'static str,
     about: &'static str,
-    dimensions: &'static [&'static str],
     pub needs: Needs,
-    range: Option<(f64, f64)>,
-    pub binary: bool,
-    verdicts: bool,
-    pub better: Better,
-    volatile: bool,
-    /// True if a program or service is asked.
-    pub is_outside: bool,
-    /// True if a model is asked for vectors.
-    pub embeds: bool,
-    /// True if rows of a file are joined with cells: then templates among its options are those of the join.
-    pub joins: bool,
-    /// The option and its value under which it counts something.
-    counts_when: Option<(&'static str, &'static str)>,
-    by_words: bool,
+    pub traits: MetricTraits,
     schema: fn() -> Value,
     pub make: Make,
 }
 
 impl Registered {
     pub fn entry(&self) -> MetricEntry {
-        MetricEntry {
-            about: self.about,
-            options: (self.schema)(),
-            dimensions: self.dimensions,
-            reference_unless: match self.needs {
-                Needs::Reference => Some(&[]),
-                Needs::ReferenceOr(options) => Some(options),
-                Needs::Output | Needs::Nothing => None,
-            },
-            binary: self.binary,
-            verdicts: self.verdicts,
-            range: self.range,
-            better: self.better,
-            volatile: self.volatile,
-            outside: self.is_outside,
-            embeds: self.embeds,
-            joins: self.joins,
-            counts_when: self.counts_when,
-            by_words: self.by_words,
-        }
+        MetricEntry { about: self.about, options: (self.schema)(), traits: self.traits }
     }
 
     /// The number of scores it gives.
     pub fn figures(&self) -> usize {
-        self.dimensions.len().max(1)
+        self.traits.dimensions.len().max(1)
     }
 
     /// The score of an output that cannot be read.
     pub fn lowest(&self) -> f64 {
-        self.range.map_or(0.0, |(lowest, _)| lowest)
+        self.traits.range.map_or(0.0, |(lowest, _)| lowest)
     }
 
     /// 0 or 1: passed or not.
     const fn test<M: Options>(name: &'static str, about: &'static str) -> Self {
-        Self { binary: true, ..Self::scale::<M>(name, about, 1.0) }
+        let mut metric = Self::scale::<M>(name, about, 1.0);
+        metric.traits.binary = true;
+        metric
     }
 
     /// A number from 0 to `high`.
     const fn scale<M: Options>(name: &'static str, about: &'static str, high: f64) -> Self {
-        Self { range: Some((0.0, high)), ..Self::open::<M>(name, about) }
+        let mut metric = Self::open::<M>(name, about);
+        metric.traits.range = Some((0.0, high));
+        metric
     }
 
     /// A number without an upper bound.
     const fn open<M: Options>(name: &'static str, about: &'static str) -> Self {
-        Self {
-            name,
-            about,
-            dimensions: &[],
-            needs: M::NEEDS,
-            range: None,
-            binary: false,
-            verdicts: false,
-            better: Better::Higher,
-            volatile: false,
-            is_outside: false,
-            embeds: false,
-            joins: false,
-            counts_when: None,
-            by_words: false,
-            schema: schema::<M>,
-            make: M::make,
-        }
+        let reference_unless: Option<&[&str]> = match M::NEEDS {
+            Needs::Reference => Some(&[]),
+            Needs::ReferenceOr(options) => Some(options),
+            Needs::Output | Needs::Nothing => None,
+        };
+        let traits = MetricTraits { reference_unless, ..MetricTraits::NUMBER };
+        Self { name, about, needs: M::NEEDS, traits, schema: schema::<M>, make: M::make }
     }
 
     /// Several figures, each from 0 to 1.
     const fn profile<M: Options>(name: &'static str, about: &'static str, dimensions: &'static [&'static str]) -> Self {
-        Self { dimensions, ..Self::scale::<M>(name, about, 1.0) }
+        let mut metric = Self::scale::<M>(name, about, 1.0);
+        metric.traits.dimensions = dimensions;
+        metric
     }
 
-    const fn lower_is_better(self) -> Self {
-        Self { better: Better::Lower, ..self }
+    const fn lower_is_better(mut self) -> Self {
+        self.traits.better = Better::Lower;
+        self
     }
 
-    const fn outside(self) -> Self {
-        Self { is_outside: true, ..self.or_verdicts() }
+    const fn outside(mut self) -> Self {
+        self.traits.outside = true;
+        self.or_verdicts()
     }
 
-    const fn of_vectors(self) -> Self {
-        Self { embeds: true, ..self }
+    const fn of_vectors(mut self) -> Self {
+        self.traits.embeds = true;
+        self
     }
 
-    const fn of_joined_rows(self) -> Self {
-        Self { joins: true, ..self }
+    const fn of_joined_rows(mut self) -> Self {
+        self.traits.joins = true;
+        self
     }
 
-    const fn or_count(self, option: &'static str, value: &'static str) -> Self {
-        Self { counts_when: Some((option, value)), ..self }
+    const fn or_count(mut self, option: &'static str, value: &'static str) -> Self {
+        self.traits.counts_when = Some((option, value));
+        self
     }
 
-    const fn by_words(self) -> Self {
-        Self { by_words: true, ..self }
+    const fn by_words(mut self) -> Self {
+        self.traits.by_words = true;
+        self
     }
 
-    const fn or_verdicts(self) -> Self {
-        Self { verdicts: true, ..self }
+    const fn or_verdicts(mut self) -> Self {
+        self.traits.verdicts = true;
+        self
     }
 
-    const fn volatile(self) -> Self {
-        Self { volatile: true, ..self }
+    const fn volatile(mut self) -> Self {
+        self.traits.volatile = true;
+        self
     }
 }
 

@@ -6,7 +6,7 @@ use axum::{Extension, Json};
 use bytes::Bytes;
 use http::StatusCode;
 use karat_app::{
-    App, ErrorKind, Invocation, KeptAnswer, LoadedSuite, OrderAction, Plan, QueueOrder, Queueing, RunRequest, RunState,
+    App, ErrorKind, Invocation, KeptAnswer, OrderAction, Plan, QueueOrder, Queueing, RunRequest, RunState,
     estimate_document,
 };
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub(super) async fn plan(state: State, body: Bytes) -> Result<Json<Value>, Probl
     let allow_commands = may_start(&state)?;
     let invocation = body::read::<RunRequest>(&body)?.remote_invocation("api", allow_commands);
     let planned = state.read(move |app| {
-        let plan = load(app, &invocation)?.plan;
+        let plan = load(app, &invocation)?;
         let (estimate, reasons) = (app.runs().estimate(&plan)?, app.runs().reasons(&plan)?);
         let options = app.runs().options(&plan)?;
         Ok::<_, Problem>(estimate_document(&plan, &estimate, &reasons, &options))
@@ -57,7 +57,7 @@ pub(super) async fn run(
     let invocation = request.remote_invocation("api", allow_commands);
     let (order, plan) = state
         .read(move |app| {
-            let plan = load(app, &invocation)?.plan;
+            let plan = load(app, &invocation)?;
             Ok::<_, Problem>((app.service().start_order(&plan, &invocation, given)?, plan))
         })
         .await?;
@@ -173,9 +173,9 @@ fn in_use() -> Problem {
 }
 
 /// Loads a suite. A problem that is there only because programs are not allowed is one of the server.
-fn load(app: &App, invocation: &Invocation) -> Result<LoadedSuite, Problem> {
+fn load(app: &App, invocation: &Invocation) -> Result<Plan, Problem> {
     let error = match app.runs().load(invocation) {
-        Ok(loaded) => return Ok(loaded),
+        Ok(plan) => return Ok(plan),
         Err(error) => error,
     };
     let is_safe = invocation.overrides.safe && error.kind() == ErrorKind::SuiteInvalid;

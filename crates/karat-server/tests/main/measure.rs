@@ -51,7 +51,7 @@ fn large_run(place: &Place, cells: usize) -> Duration {
         tape: CallRecording::None,
     };
     let begun = Instant::now();
-    place.app.runs().run(place.app.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    place.app.runs().run(place.app.runs().load(&invocation).unwrap(), &invocation, execution).unwrap();
     begun.elapsed()
 }
 

@@ -39,7 +39,7 @@ fn runtime() -> Runtime {
 /// Runs a suite to its end.
 pub(crate) fn run(app: &App, suite: &str, id: &str, stop: Stop) -> RunEnd {
     let invocation = Invocation::of(suite);
-    let plan = app.runs().load(&invocation).unwrap().plan;
+    let plan = app.runs().load(&invocation).unwrap();
     let execution = Execution {
         run_id: Some(id.to_owned()),
         resume: false,

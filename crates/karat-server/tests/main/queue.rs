@@ -151,7 +151,7 @@ fn a_continued_run_is_cancelled_no_longer() {
     let invocation = Invocation::of("bench");
     let mut command_line = place.app.clone();
     command_line.clock = Arc::new(Later);
-    command_line.runs().run(command_line.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    command_line.runs().run(command_line.runs().load(&invocation).unwrap(), &invocation, execution).unwrap();
     assert_eq!(place.get("/eval/runs/a").json()["status"], "interrupted");
 }
 

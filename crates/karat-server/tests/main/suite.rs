@@ -63,7 +63,7 @@ pub(crate) fn run_suite(app: &App, id: &str, name: &str, samples: &[Sample<'_>],
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
+    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}"));
     app.runs().run(plan, &invocation, execution).unwrap_or_else(|error| panic!("{error}"))
 }
 

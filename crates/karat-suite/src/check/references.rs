@@ -12,8 +12,8 @@ use crate::syntax::node::Node;
 const SHOWN: usize = 24;
 
 /// Returns whether a scorer names nothing to compare with: neither a place nor a literal, nor an option in their place.
-pub(crate) fn is_left_to_rows(scorer: &Node, options: &[String]) -> bool {
-    let stands_in = |with: &Node, option: &String| {
+pub(crate) fn is_left_to_rows(scorer: &Node, options: &[&str]) -> bool {
+    let stands_in = |with: &Node, option: &str| {
         with.field(option).is_some_and(|given| given.text().is_some() || !given.items().is_empty())
     };
     let has_option = scorer.field("with").is_some_and(|with| options.iter().any(|option| stands_in(with, option)));

@@ -99,8 +99,13 @@ impl Decoder<'_> {
     pub fn embedder(&mut self, node: &Node, registry: &Registry) -> Option<String> {
         let reference = node.text()?;
         let model = self.known_model(reference, &node.place, registry)?;
-        if self.catalog.member(Kind::Provider, &model.provider).is_some_and(|provider| !provider.embeds) {
-            let able = self.catalog.providers.iter().filter(|(_, entry)| entry.embeds).map(|(name, _)| name.as_str());
+        if self.catalog.member(Kind::Provider, &model.provider).is_some_and(|provider| !provider.makes_embeddings) {
+            let able = self
+                .catalog
+                .providers
+                .iter()
+                .filter(|(_, entry)| entry.makes_embeddings)
+                .map(|(name, _)| name.as_str());
             self.problems
                 .error(&node.place, format!("karat has no embeddings of the provider `{}`", model.provider))
                 .hint(format!("name a model of {}", able.collect::<Vec<_>>().join(", ")));

@@ -537,7 +537,7 @@ fn embedders(scorers: &[ScorerSpec], registry: &Registry, catalog: &Catalog) -> 
     let mut embedders: Vec<ModelSpec> = Vec::new();
     for scorer in scorers {
         let ScorerKind::Metric { metric, with } = &scorer.kind else { continue };
-        let is_asked = catalog.metrics.get(metric).is_some_and(|entry| entry.embeds);
+        let is_asked = catalog.metrics.get(metric).is_some_and(|entry| entry.metric.embeds);
         let named = with.get(EMBEDDER).filter(|_| is_asked).and_then(serde_json::Value::as_str);
         let model = named.and_then(|id| registry.find(id)).map(Cow::into_owned);
         let model = model.filter(|model| !embedders.iter().any(|known| known.id == model.id));

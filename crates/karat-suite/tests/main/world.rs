@@ -8,6 +8,7 @@ use karat_suite::{
     Catalog, Diagnostics, Entry, Files, NamedModels, Overrides, Plan, Registry, Resolved, Resolver, ResolverEntry,
     Suite,
 };
+use karat_types::MetricTraits;
 use serde_json::{Value, json};
 
 /// Files in memory.
@@ -120,17 +121,13 @@ pub(crate) fn catalog() -> Catalog {
             "any": { "type": "array", "items": { "type": "string" } },
         },
     });
+    let metric = |options, metric| Entry { options, metric, ..Entry::default() };
+    let test = MetricTraits { binary: true, ..MetricTraits::NUMBER };
     for name in ["exact", "regex", "json_field", "numeric", "assert"] {
-        catalog.metrics.insert(name.to_owned(), Entry { binary: true, ..Entry::default() });
+        catalog.metrics.insert(name.to_owned(), metric(Value::Null, test));
     }
-    let entry = Entry {
-        options: contains,
-        binary: true,
-        range: Some((0.0, 1.0)),
-        reference_unless: Some(vec!["all".to_owned(), "any".to_owned()]),
-        ..Entry::default()
-    };
-    catalog.metrics.insert("contains".to_owned(), entry);
+    let traits = MetricTraits { range: Some((0.0, 1.0)), reference_unless: Some(&["all", "any"]), ..test };
+    catalog.metrics.insert("contains".to_owned(), metric(contains, traits));
     let schema = json!({
         "type": "object",
         "required": ["schema"],
@@ -140,12 +137,13 @@ pub(crate) fn catalog() -> Catalog {
         "type": "object",
         "properties": { "tools": { "type": "object", "contentMediaType": "application/schema+json" } },
     });
-    catalog.metrics.insert("valid_calls".to_owned(), Entry { options: tools, ..Entry::default() });
-    catalog.metrics.insert("json_schema".to_owned(), Entry { options: schema, binary: true, ..Entry::default() });
+    catalog.metrics.insert("valid_calls".to_owned(), metric(tools, MetricTraits::NUMBER));
+    catalog.metrics.insert("json_schema".to_owned(), metric(schema, test));
     let of = json!({ "type": "object", "properties": { "of": { "type": "array", "items": { "type": "string" } } } });
-    catalog.metrics.insert("combine".to_owned(), Entry { options: of, ..Entry::default() });
-    let dimensions = ["title", "outcome", "overall"].map(str::to_owned).to_vec();
-    catalog.metrics.insert("summary".to_owned(), Entry { dimensions, ..Entry::default() });
-    catalog.metrics.insert("latency".to_owned(), Entry { volatile: true, ..Entry::default() });
+    catalog.metrics.insert("combine".to_owned(), metric(of, MetricTraits::NUMBER));
+    let profile = MetricTraits { dimensions: &["title", "outcome", "overall"], ..MetricTraits::NUMBER };
+    catalog.metrics.insert("summary".to_owned(), metric(Value::Null, profile));
+    let volatile = MetricTraits { volatile: true, ..MetricTraits::NUMBER };
+    catalog.metrics.insert("latency".to_owned(), metric(Value::Null, volatile));
     catalog
 }

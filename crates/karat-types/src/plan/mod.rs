@@ -40,8 +40,8 @@ pub use rubric::{
     ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
 pub use scorer::{
-    Bound, CascadeSpec, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, UnsureRule,
-    Versus,
+    Bound, CascadeSpec, Consensus, ConsensusMethod, MetricTraits, PairOrders, RubricScorer, ScorerKind, ScorerSpec,
+    UnsureRule, Versus,
 };
 pub use service::{CommandSpec, MeterSpec, MeteredTokens, ServiceSpec};
 pub use shard::{ParseShardError, Shard, ShardRows};

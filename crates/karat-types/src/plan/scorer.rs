@@ -322,6 +322,60 @@ impl Bound {
     }
 }
 
+/// Traits of a registered metric that suites, plans and scorers go by. The list of metrics sets them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetricTraits {
+    /// The names of its figures, where it has several, in the order in which the scorer yields them.
+    pub dimensions: &'static [&'static str],
+    /// The options of which one stands in place of a reference, where it says nothing without something to compare with.
+    pub reference_unless: Option<&'static [&'static str]>,
+    /// Lowest and highest value, where it has them.
+    pub range: Option<(f64, f64)>,
+    /// Direction.
+    pub better: Better,
+    /// True if it only takes the values 0 and 1.
+    pub binary: bool,
+    /// True if it may say true or false instead of a number.
+    pub verdicts: bool,
+    /// True if it depends on time or price.
+    pub volatile: bool,
+    /// True if it asks a service or a program.
+    pub outside: bool,
+    /// True if it compares vectors, which a model makes of texts.
+    pub embeds: bool,
+    /// True if it joins cells with the rows of the file that its option `from` names: then templates among its options are
+    /// those of the join.
+    pub joins: bool,
+    /// The option and its value under which it counts something: then it has no range, and less is better.
+    pub counts_when: Option<(&'static str, &'static str)>,
+    /// True if it finds texts by their words where its option `similar` is below 1.
+    pub by_words: bool,
+}
+
+impl MetricTraits {
+    /// One number without bounds, of which more is better.
+    pub const NUMBER: Self = Self {
+        dimensions: &[],
+        reference_unless: None,
+        range: None,
+        better: Better::Higher,
+        binary: false,
+        verdicts: false,
+        volatile: false,
+        outside: false,
+        embeds: false,
+        joins: false,
+        counts_when: None,
+        by_words: false,
+    };
+}
+
+impl Default for MetricTraits {
+    fn default() -> Self {
+        Self::NUMBER
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,12 +15,13 @@ pub(super) fn metrics() -> String {
     );
     for (name, metric) in karat_scoring::scorer::catalog() {
         let mut facts = Vec::new();
-        facts.extend(metric.range.map(|(low, high)| format!("{low} to {high}")));
-        facts.extend(metric.binary.then(|| "pass or fail".to_owned()));
-        facts.extend((metric.better == karat_types::Better::Lower).then(|| "lower is better".to_owned()));
-        facts.extend(metric.volatile.then(|| "not in the canonical report".to_owned()));
-        if !metric.dimensions.is_empty() {
-            facts.push(format!("figures: {}", metric.dimensions.join(", ")));
+        let traits = metric.traits;
+        facts.extend(traits.range.map(|(low, high)| format!("{low} to {high}")));
+        facts.extend(traits.binary.then(|| "pass or fail".to_owned()));
+        facts.extend((traits.better == karat_types::Better::Lower).then(|| "lower is better".to_owned()));
+        facts.extend(traits.volatile.then(|| "not in the canonical report".to_owned()));
+        if !traits.dimensions.is_empty() {
+            facts.push(format!("figures: {}", traits.dimensions.join(", ")));
         }
         let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join("; ")) };
         page.push_str(&format!("\n## {name}\n\n{}{facts}\n", metric.about));

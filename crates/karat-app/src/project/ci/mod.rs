@@ -78,7 +78,7 @@ impl Project<'_> {
     /// # Errors
     /// A suite that cannot be loaded, or with a path that no workflow can contain.
     pub fn ci_workflow(&self, service: CiService, suite: &str, folder: &Path) -> Result<CiWorkflow, AppError> {
-        let plan = self.load(&Invocation::of(suite))?.plan;
+        let plan = self.load(&Invocation::of(suite))?;
         let models = plan.header.all_models();
         let keys = key_variables(models.cloned().collect());
         let root = repository_root(folder).unwrap_or(folder);

@@ -146,10 +146,9 @@ impl Service<'_> {
         invocation: &Invocation,
         observed: Vec<Observed>,
     ) -> Result<AlertedRun, AppError> {
-        let Ok(loaded) = self.app.runs().load(&Invocation::of_any_day(&invocation.suite)) else {
+        let Ok(plan) = self.app.runs().load(&Invocation::of_any_day(&invocation.suite)) else {
             return Ok(AlertedRun { problems: vec!["the suite cannot be loaded".to_owned()], ..AlertedRun::default() });
         };
-        let plan = loaded.plan;
         let source =
             AlertSource { path: stored_path(&invocation.suite), suite: &plan.header.suite, alerts: &plan.alerts };
         let messages = self.add_observations(key, &source, observed, run)?;

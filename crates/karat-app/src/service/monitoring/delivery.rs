@@ -353,9 +353,9 @@ impl<'a> Service<'a> {
     }
 
     fn alerts_of(&self, path: &str) -> Result<Vec<AlertSpec>, String> {
-        let loaded =
+        let plan =
             self.app.runs().load(&Invocation::of_any_day(relative_path(path))).map_err(|error| error.to_string())?;
-        Ok(loaded.plan.alerts)
+        Ok(plan.alerts)
     }
 
     /// Sends a test message by an alert of a suite, once. Nothing is stored.
@@ -363,7 +363,7 @@ impl<'a> Service<'a> {
     /// # Errors
     /// The suite cannot be loaded, or has no such alert. The text is the reason why it was not delivered.
     pub fn test_alert(&self, suite: &str, alert: &str) -> Result<Result<(), String>, AppError> {
-        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?;
         let Some(spec) = plan.alerts.iter().find(|spec| spec.id == alert) else {
             let known = Names::of(plan.alerts.iter().map(|spec| &spec.id));
             let suite = plan.header.suite.clone();

@@ -142,7 +142,7 @@ impl Service<'_> {
     /// # Errors
     /// The suite cannot be loaded, has no such schedule, or it is not due then.
     pub fn due_run(&self, suite: &str, schedule: &str, due: Option<Moment>) -> Result<DueRun, AppError> {
-        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         DueRun::at(suite, &plan.header.suite, spec, due, self.app.clock.now())
     }
@@ -195,7 +195,7 @@ impl Service<'_> {
             Task::Run => self
                 .note_death(&due.run)
                 .and_then(|()| self.app.runs().load(&due.invocation))
-                .and_then(|loaded| self.app.runs().run(loaded.plan, &due.invocation, execution))
+                .and_then(|plan| self.app.runs().run(plan, &due.invocation, execution))
                 .map(|end| (Vec::new(), end)),
             Task::Canary => self.app.analysis().run_canary(&due.invocation, execution),
         };

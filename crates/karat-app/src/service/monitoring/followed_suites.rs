@@ -163,8 +163,7 @@ impl FollowedSuites {
         invocation.overrides.safe = self.0.safe;
         let known = suites.entry(path.clone()).or_default();
         match app.runs().load(&invocation) {
-            Ok(loaded) => {
-                let plan = loaded.plan;
+            Ok(plan) => {
                 let (name, schedules, alerts) = (plan.header.suite.clone(), plan.schedules, plan.alerts);
                 *known = Followed { suite: Arc::new(FollowedSuite { name, schedules, alerts }), broken: None };
                 None

@@ -111,7 +111,7 @@ impl Service<'_> {
     /// # Errors
     /// The suite cannot be loaded, or the store not be read.
     pub fn schedules(&self, suite: &str) -> Result<Vec<ScheduleLine>, AppError> {
-        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?;
         plan.schedules.iter().map(|spec| self.schedule_line(suite, &plan.header.suite, spec)).collect()
     }
 
@@ -151,7 +151,7 @@ impl Service<'_> {
         from: Option<Moment>,
         count: usize,
     ) -> Result<Vec<DueTime>, AppError> {
-        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         Ok(times(&spec.timetable, timestamp(from.unwrap_or_else(|| self.app.clock.now())), count))
     }
@@ -166,7 +166,7 @@ impl Service<'_> {
         schedule: Option<&str>,
         limit: usize,
     ) -> Result<Vec<FiringLine>, AppError> {
-        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?;
         if let Some(schedule) = schedule {
             find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         }
@@ -179,7 +179,7 @@ impl Service<'_> {
     /// # Errors
     /// The suite cannot be loaded, has no such schedule, or the store cannot be written.
     pub fn pause_schedule(&self, suite: &str, schedule: &str, paused: bool) -> Result<(), AppError> {
-        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         self.set_paused(&plan.header.suite, spec, paused)
     }

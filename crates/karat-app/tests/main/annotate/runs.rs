@@ -76,7 +76,7 @@ fn execution(run: &str) -> Execution {
 
 fn run(app: &App, folder: &Path, id: &str) {
     let invocation = invocation(folder);
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution(id)).unwrap();
 }
 
 fn task(run: &str, places: usize) -> TaskRequest {

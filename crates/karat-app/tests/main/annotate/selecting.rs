@@ -69,7 +69,7 @@ fn numbers_run_of(app: &App, folder: &Path, suite: &str) {
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution).unwrap();
 }
 
 fn of_run(select: &str, count: usize) -> TaskRequest {

@@ -46,7 +46,7 @@ fn write(path: &Path, rows: &[Value]) {
 
 fn run(app: &App, folder: &Path, id: &str) {
     let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution(id)).unwrap();
 }
 
 fn request(folder: &Path, name: &str) -> DatasetRequest {
@@ -88,9 +88,9 @@ fn the_version_of_a_run_is_that_of_its_rows() {
     let suite = folder.path().join("karat.yaml");
     let load = |version: &str| {
         fs::write(&suite, SUITE.replace(", version: \"1\"", version)).unwrap();
-        app.runs().load(&Invocation::of(suite.display().to_string())).map(|loaded| {
-            let notes = loaded.plan.notes.join("\n");
-            (loaded.plan.header.dataset.version.clone(), notes)
+        app.runs().load(&Invocation::of(suite.display().to_string())).map(|plan| {
+            let notes = plan.notes.join("\n");
+            (plan.header.dataset.version.clone(), notes)
         })
     };
     let mut all = rows(12, &[]);
@@ -308,7 +308,7 @@ fn headroom_is_what_planning_says() {
     let found = app.analysis().items(&items(folder.path())).unwrap();
     let power = found.analysis().headroom.power.clone().unwrap();
     let invocation = Invocation::of(folder.path().join("karat.yaml").display().to_string());
-    let plan = app.runs().load(&invocation).unwrap().plan;
+    let plan = app.runs().load(&invocation).unwrap();
     let wanted = [PowerRequest { metric: None, difference: Threshold { value: 0.1, percent: false } }];
     let planned = app.analysis().power(&plan, &wanted).unwrap();
     assert!(power.detectable.is_some());
@@ -334,7 +334,7 @@ fn a_datasheet_is_kept_up_to_date() {
     }
     app.datasets().write_datasheet(&asked).unwrap();
     assert_eq!(fs::read_to_string(&written.path).unwrap(), first);
-    let plan = app.runs().load(&Invocation::of(&*suite)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(&*suite)).unwrap();
     assert!(app.datasets().datasheet_gaps(&suite, &plan).is_some_and(|gaps| gaps.contains("5 sections still to do")));
     fs::write(&written.path, "# Something else").unwrap();
     assert!(app.datasets().write_datasheet(&asked).is_err());
@@ -390,7 +390,7 @@ fn rows_that_changed_under_one_version_are_told() {
     run(&app, folder.path(), "first");
     let changes = || {
         let invocation = Invocation::of(folder.path().join("karat.yaml").display().to_string());
-        app.project().changes(&app.runs().load(&invocation).unwrap().plan.header).unwrap()
+        app.project().changes(&app.runs().load(&invocation).unwrap().header).unwrap()
     };
     assert_eq!(changes(), Vec::<String>::new());
     write(&folder.path().join("tickets.jsonl"), &rows(21, &[]));

@@ -28,7 +28,7 @@ fn rows(count: usize) -> impl Iterator<Item = Value> {
 }
 
 fn leaks(app: &App, suite: &str) -> LeakReport {
-    let plan = app.runs().load(&Invocation::of(suite)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(suite)).unwrap();
     karat_app::suite_leaks(suite, &plan).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn an_example_that_is_a_test_row_is_found() {
             && text.contains("cannot know what a model was trained on"),
         "{text}"
     );
-    let warnings = karat_app::dataset_warnings(&app.runs().load(&Invocation::of(&*path)).unwrap().plan);
+    let warnings = karat_app::dataset_warnings(&app.runs().load(&Invocation::of(&*path)).unwrap());
     assert!(warnings.len() == 1 && warnings[0].starts_with("data.jsonl: 1 row can be read"), "{warnings:?}");
 }
 
@@ -63,12 +63,12 @@ fn warnings_name_repeated_rows() {
     let app = app(folder.path());
     let path = suite(folder.path(), rows(30), "Answer briefly.\n{{ input }}");
     assert!(leaks(&app, &path).is_clean());
-    let plan = app.runs().load(&Invocation::of(&*path)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(&*path)).unwrap();
     assert_eq!(karat_app::dataset_warnings(&plan), [""; 0]);
     let copy = json!({"id": "copy", "input": question(4), "reference": "answer number 4"});
     let near = json!({"id": "near", "input": format!("{}!", question(5)), "reference": "x"});
     let path = suite(folder.path(), rows(30).chain([copy, near]), "Answer briefly.\n{{ input }}");
-    let plan = app.runs().load(&Invocation::of(&*path)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(&*path)).unwrap();
     let warnings = karat_app::dataset_warnings(&plan);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("copy = r4") && warnings[1].contains("near ≈ r5"), "{warnings:?}");
@@ -106,7 +106,7 @@ fn a_test_is_compared_with_a_training_set() {
 fn labelled_examples_leak_only_what_is_not_of_their_own_row() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
-    let preset = app.runs().load(&Invocation::of("claims")).unwrap().plan;
+    let preset = app.runs().load(&Invocation::of("claims")).unwrap();
     assert_eq!(karat_app::dataset_warnings(&preset), [""; 0]);
     let shared = "the committee of the harbour found no fault with the lamps of the ferry that night";
     let other = "a captain of nine boats wrote every passing light into his book of the long winter";

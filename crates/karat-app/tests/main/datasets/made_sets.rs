@@ -79,7 +79,7 @@ fn a_run_is_a_source_of_rows() {
     let suite = folder.path().join("karat.yaml");
     fs::write(&suite, "name: s\ndataset: { source: data.jsonl, metadata: [topic] }\nmodels: [ { id: echo, provider: scripted, with: { reply: '{{ user }}' }, price: { input: 1, output: 1 } } ]\nvariants: { v: [ { prompt: { text: '{{ input }}' } } ] }\nscorers: { hit: { metric: exact } }\nrun: { trials: 2 }\n").unwrap();
     let invocation = Invocation::of(suite.display().to_string());
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution("one")).unwrap();
     let rows = DatasetRequest::of("run:one");
     let drawn =
         app.datasets().sample(&sample(&rows, 10, stratified("neyman:hit"), folder.path().join("drawn.jsonl"))).unwrap();
@@ -343,9 +343,9 @@ fn figures_are_weighted_by_the_draw() {
     let suite = folder.join("karat.yaml");
     let figure = |id: &str| {
         let invocation = Invocation::of(suite.display().to_string());
-        let loaded = app.runs().load(&invocation).unwrap();
-        let notes = loaded.plan.notes.join("; ");
-        app.runs().run(loaded.plan, &invocation, execution(id)).unwrap();
+        let plan = app.runs().load(&invocation).unwrap();
+        let notes = plan.notes.join("; ");
+        app.runs().run(plan, &invocation, execution(id)).unwrap();
         let mut bytes = Vec::new();
         app.reports()
             .export(id, karat_types::ReportFormat::Json, karat_app::Outputs::default(), false, &mut bytes)

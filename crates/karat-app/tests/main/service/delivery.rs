@@ -147,7 +147,7 @@ fn a_run_of_the_command_line_alerts_when_asked() {
     let app = world.app();
     let mut invocation = Invocation::of(world.suite());
     invocation.overrides.as_of = Some("2027-02-28".to_owned());
-    let plan = app.runs().load(&invocation).unwrap().plan;
+    let plan = app.runs().load(&invocation).unwrap();
     let end = app.runs().run(plan, &invocation, execution()).unwrap();
     let first = app.service().alert_of_outcome(&invocation, Ok(&end)).unwrap();
     assert!(first.messages.iter().any(|line| line.contains("gate_failed opened")), "{first:?}");

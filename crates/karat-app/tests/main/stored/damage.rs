@@ -38,7 +38,7 @@ fn resume_makes_what_a_report_misses() {
         let invocation =
             Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
         let first = app(folder);
-        first.runs().run(first.runs().load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
+        first.runs().run(first.runs().load(&invocation).unwrap(), &invocation, execution()).unwrap();
         drop(first);
         let before = report(folder).unwrap();
         assert!(app(folder).stored().check().unwrap().is_sound());
@@ -84,7 +84,7 @@ fn a_run_with_an_unknown_start_has_no_verdict() {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
     let first = app(folder);
-    first.runs().run(first.runs().load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
+    first.runs().run(first.runs().load(&invocation).unwrap(), &invocation, execution()).unwrap();
     let store = Store::open(&first.store).unwrap();
     let begun = store.run("a").unwrap();
     for (id, invocation) in [("none", Value::Null), ("other", json!({ "rules": 7 }))] {

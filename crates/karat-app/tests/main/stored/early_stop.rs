@@ -76,7 +76,7 @@ run: {{ max_concurrency: {concurrency}, budget_usd: 1000, stop_early: true }}
 }
 
 fn run(app: &App, invocation: &Invocation, execution: Execution) -> RunStatus {
-    app.runs().run(app.runs().load(invocation).unwrap().plan, invocation, execution).unwrap().status
+    app.runs().run(app.runs().load(invocation).unwrap(), invocation, execution).unwrap().status
 }
 
 fn text(app: &App, run: &str, canonical: bool) -> String {

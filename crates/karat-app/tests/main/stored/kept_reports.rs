@@ -26,7 +26,7 @@ fn large_run(app: &App, folder: &Path) {
     fs::write(folder.join("data.jsonl"), rows.collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
     let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("large")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution("large")).unwrap();
 }
 
 fn kept(folder: &Path) -> Vec<String> {

@@ -53,7 +53,7 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Outp
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    let end = app.runs().run(app.runs().load(invocation).unwrap().plan, invocation, execution).unwrap();
+    let end = app.runs().run(app.runs().load(invocation).unwrap(), invocation, execution).unwrap();
     assert_eq!(end.status, RunStatus::Finished);
     let labels = labels.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     (end.calls, labels)
@@ -91,7 +91,7 @@ fn plan_why_and_run_agree() {
         write(if is(3) { "Reply" } else { "Answer" }, if is(4) { "Is it true?" } else { "Is it good?" });
         let invocation = with(Overrides { no_cache: is(5), ..Overrides::default() });
 
-        let plan = app.runs().load(&invocation).unwrap().plan;
+        let plan = app.runs().load(&invocation).unwrap();
         let estimate = app.runs().estimate(&plan).unwrap();
         let cells: Vec<_> =
             (0..plan.header.cells()).map(|cell| app.runs().why(&plan, &cell.to_string()).unwrap()).collect();

@@ -57,7 +57,7 @@ fn write_rows(folder: &Path, rows: usize) -> String {
 
 fn run(app: &App, suite: &str, id: &str) {
     let invocation = Invocation::of(suite.to_owned());
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution(id)).unwrap();
 }
 
 /// Draw, first and expensive score of each sample by the scorer of this index and the one after it.
@@ -149,7 +149,7 @@ impl Uninterrupted {
         let mut invocation = Invocation::of(write_rows(folder.path(), self.rows));
         invocation.overrides.max_calls = Some(calls);
         let app = app(folder.path());
-        let end = app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("run")).unwrap();
+        let end = app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution("run")).unwrap();
         assert_eq!(end.status, RunStatus::BudgetStopped, "{calls} of {} calls", self.calls);
         folder
     }
@@ -276,7 +276,7 @@ fn a_plan_prices_its_options() {
     let text = format!("{SUITE}{hit}\ngates: [ {{ metric: graded, min: 0.8 }} ]\n");
     fs::write(folder.path().join("karat.yaml"), text).unwrap();
     let options = || {
-        let plan = app.runs().load(&Invocation::of(suite.clone())).unwrap().plan;
+        let plan = app.runs().load(&Invocation::of(suite.clone())).unwrap();
         let found = app.runs().options(&plan).unwrap();
         let by_name: BTreeMap<&str, _> = found.options.iter().map(|it| (it.option, it.clone())).collect();
         (found.run, by_name)
@@ -323,7 +323,7 @@ fn a_plan_says_why_it_forecasts_no_early_stop() {
         let other = SUITE.replace("variants: {", "variants: { other: [ { prompt: { text: '{{ sample.q }}' } } ],");
         let text = format!("{other}  graded: {{ metric: contains, value: grade }}\ngates: [ {{ {gate} }} ]\n");
         fs::write(folder.path().join("karat.yaml"), text).unwrap();
-        let found = app.runs().options(&app.runs().load(&Invocation::of(suite.clone())).unwrap().plan).unwrap();
+        let found = app.runs().options(&app.runs().load(&Invocation::of(suite.clone())).unwrap()).unwrap();
         let early = found.options.into_iter().find(|it| it.option == "early_at_threshold").unwrap();
         early.note.unwrap()
     };
@@ -356,7 +356,7 @@ fn forecasts_of_early_stops_come_true() {
     };
     write(1, false);
     run(&app, &suite, "last");
-    let plan = app.runs().load(&Invocation::of(suite.clone())).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(suite.clone())).unwrap();
     let options = app.runs().options(&plan).unwrap().options;
     let early = options.iter().find(|it| it.option == "early_at_last_effect").unwrap();
     let (expected, _) = early.share.unwrap();

@@ -66,7 +66,7 @@ fn a_failed_cell_loses_no_metric_that_its_row_does_not_have() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let invocation = Invocation::of(write(folder.path()));
-    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap(), &invocation, execution("one")).unwrap();
     let (text, exit) = app.reports().summary("one").unwrap();
     assert_eq!(exit, Exit::GateFailed, "{text}");
     let found = report(&app, "one");

@@ -33,7 +33,7 @@ const ALL: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", 
 fn a_preset_takes_a_real_judge_of_another_family() {
     let folder = testkit::scratch().unwrap();
     let chosen = |suite: &str, models: &[&str], keys| {
-        let plan = with_keys(folder.path(), keys).runs().load(&invocation(suite, models, &[])).unwrap().plan;
+        let plan = with_keys(folder.path(), keys).runs().load(&invocation(suite, models, &[])).unwrap();
         let note = plan.notes.iter().any(|note| note.contains("--judges names another one"));
         assert_eq!(note, plan.chosen_judge.is_some(), "{:?}", plan.notes);
         judges(&plan.header).join(" ")
@@ -57,7 +57,7 @@ fn a_run_without_a_key_for_its_judge_is_refused() {
     let folder = testkit::scratch().unwrap();
     let app = with_keys(folder.path(), &["OPENAI_API_KEY"]);
     let asked = invocation("claims", &["gpt-5-mini"], &[]);
-    let refused = app.runs().run(app.runs().load(&asked).unwrap().plan, &asked, execution("one")).unwrap_err();
+    let refused = app.runs().run(app.runs().load(&asked).unwrap(), &asked, execution("one")).unwrap_err();
     let told = format!("{refused} {}", refused.hint().unwrap_or_default());
     assert!(told.contains("no key for a judge") && told.contains("--judges"), "{told}");
     assert!(told.contains("claude-haiku-4-5-20251001 needs ANTHROPIC_API_KEY"), "{told}");
@@ -68,11 +68,11 @@ fn a_run_without_a_key_for_its_judge_is_refused() {
 fn scripted_judges_of_real_models_are_warned_of() {
     let folder = testkit::scratch().unwrap();
     let app = with_keys(folder.path(), ALL);
-    let named = app.runs().load(&invocation("claims", &["gpt-5-mini"], &["sim-judge-strict"])).unwrap().plan;
+    let named = app.runs().load(&invocation("claims", &["gpt-5-mini"], &["sim-judge-strict"])).unwrap();
     assert_eq!((judges(&named.header), named.chosen_judge), (vec!["sim-judge-strict"], None));
     let warning = "`sim-judge-strict` is a script and grades a real model (`gpt-5-mini`)";
     assert!(named.notes.iter().any(|note| note.starts_with(warning)), "{:?}", named.notes);
-    assert_eq!(app.runs().load(&invocation("claims", &[], &[])).unwrap().plan.header.script_warning(), None);
+    assert_eq!(app.runs().load(&invocation("claims", &[], &[])).unwrap().header.script_warning(), None);
     let suite = folder.path().join("karat.yaml");
     std::fs::write(folder.path().join("d.jsonl"), "{\"id\": 1, \"q\": \"x\"}\n").unwrap();
     std::fs::write(
@@ -81,7 +81,7 @@ fn scripted_judges_of_real_models_are_warned_of() {
          variants: { v: [ { prompt: { text: '{{ input }}' } } ] }\nscorers: { kind: { rubric: { ask: Is it kind? } } }\n",
     )
     .unwrap();
-    let own = app.runs().load(&Invocation::of(suite.display().to_string())).unwrap().plan;
+    let own = app.runs().load(&Invocation::of(suite.display().to_string())).unwrap();
     assert_eq!(judges(&own.header), ["stub"]);
     assert!(own.header.script_warning().unwrap().contains("`stub` is a script"));
 }
@@ -93,7 +93,7 @@ fn a_key_alone_spends_nothing() {
     let offer = |keys, models: &[&str]| {
         let app = with_keys(folder.path(), keys);
         let asked = invocation("claims", models, &[]);
-        let plan = app.runs().load(&asked).unwrap().plan;
+        let plan = app.runs().load(&asked).unwrap();
         app.runs().starter_offer(&asked, &plan)
     };
     assert_eq!((offer(&[], &[]), offer(ALL, &["sim-faithful"])), (None, None));

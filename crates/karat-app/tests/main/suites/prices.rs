@@ -49,7 +49,7 @@ const SUITE: &str = "name: s\ndataset: { rows: [ { id: a, input: q } ] }\nMODELS
 fn planned(app: &App, folder: &Path, models: &str) -> String {
     let path = folder.join("karat.yaml");
     std::fs::write(&path, SUITE.replace("MODELS", models)).unwrap();
-    let plan = app.runs().load(&Invocation::of(path.to_string_lossy())).unwrap_or_else(|error| panic!("{error}")).plan;
+    let plan = app.runs().load(&Invocation::of(path.to_string_lossy())).unwrap_or_else(|error| panic!("{error}"));
     format!("{} {}", input(Some(plan.header.models[0].price.clone())), app.imports().old_prices(&plan).join("; "))
 }
 

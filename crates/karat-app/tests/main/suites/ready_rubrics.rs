@@ -78,7 +78,7 @@ fn every_ready_rubric_is_run_by_a_judge() {
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
+    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}"));
     let used: Vec<&str> = plan.header.scorers.iter().map(|scorer| scorer.id.as_str()).collect();
     let ready = karat_app::ready_rubrics().unwrap();
     assert!(ready.len() >= 12 && ready.iter().all(|rubric| used.contains(&rubric.name.as_str())), "{used:?}");

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::{CostLine, Group, Spend};
-use karat_types::Money;
+use karat_types::{Money, UncachedCost};
 use serde::Serialize;
 
-use crate::shared::report::{Estimate, Report};
+use crate::shared::report::Report;
 
 /// Usage and cost of some cells, in tokens and dollars; null if a price is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -89,7 +89,7 @@ impl<'a> RunCost<'a> {
         };
         let estimate = context.estimate.as_ref();
         let paid = (context.unpriced_calls == 0).then(|| report.amount_paid().usd());
-        let range = estimate.and_then(Estimate::range);
+        let range = estimate.and_then(UncachedCost::range);
         let step = |line: &CostLine| (line.address(), line.cost.map(Money::usd));
         let samples =
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));

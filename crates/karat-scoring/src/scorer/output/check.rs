@@ -92,7 +92,7 @@ impl Check {
             return Err(format!("`weight` is {}, but must be at least 0", self.weight));
         }
         let registered = find_metric(&self.metric);
-        if registered.is_some_and(|known| known.is_outside || known.embeds) {
+        if registered.is_some_and(|known| known.traits.outside || known.traits.embeds) {
             return Err(format!(
                 "`{}` calls a service, a program or a model, which a list of checks cannot: make it a scorer of the suite",
                 self.metric
@@ -106,7 +106,7 @@ impl Check {
             ..ScorerSpec::new(label.clone(), ScorerKind::Metric { metric: self.metric, with: self.with })
         };
         let scorer = build(&spec).map_err(|error| error.problem)?;
-        let is_binary = registered.is_some_and(|known| known.binary);
+        let is_binary = registered.is_some_and(|known| known.traits.binary);
         Ok(ReadyCheck { label, weight: self.weight, bound, is_binary, scorer })
     }
 }

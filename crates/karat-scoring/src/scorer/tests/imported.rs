@@ -57,7 +57,7 @@ fn levenshtein_counts_edits() {
     assert!(is(number(edits(json!(["kitten", "sittin"])), json!("sitting")), 1.0));
     assert!(is(number(edits(json!("")), json!("abc")), 3.0));
     assert!(is(number(json!({"metric": "levenshtein", "value": "abcd"}), json!("abcx")), 0.75));
-    assert_eq!(catalog()["levenshtein"].counts_when, Some(("unit", "edits")));
+    assert_eq!(catalog()["levenshtein"].traits.counts_when, Some(("unit", "edits")));
 }
 
 /// IO-01: `amid: true` looks for a value within the text, `amid: false` takes the whole text, and the schema `true` takes

@@ -43,7 +43,7 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
 }
 
 fn score_from(origin: Origin, scorer: Value, sample: &Sample, output: Value) -> Score {
-    let figures = catalog()[scorer["metric"].as_str().unwrap()].dimensions.len().max(1);
+    let figures = catalog()[scorer["metric"].as_str().unwrap()].traits.dimensions.len().max(1);
     let built = build(&spec(scorer)).unwrap();
     let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
     let earlier = [
@@ -203,7 +203,7 @@ fn every_metric_scores_within_its_range() {
     for (scorer, output, expected) in &cases {
         let value = number(scorer.clone(), output.clone());
         assert!(is(value, *expected), "{scorer}: {value}");
-        let entry = &catalog[scorer["metric"].as_str().unwrap()];
+        let entry = &catalog[scorer["metric"].as_str().unwrap()].traits;
         assert!(entry.range.is_none_or(|(lo, hi)| (lo..=hi).contains(&value)), "{scorer}: {value}");
         assert!(!entry.binary || is(value, 0.0) || is(value, 1.0), "{scorer}: {value}");
     }
@@ -332,7 +332,8 @@ fn options_are_declared() {
         assert!(has_required || validator.is_valid(&json!({})), "{name}");
     }
     assert_eq!(catalog()["json_schema"].options["properties"]["schema"]["format"], "file");
-    assert!(catalog()["latency"].volatile && catalog()["cost"].volatile && !catalog()["exact"].volatile);
+    let is_volatile = |name: &str| catalog()[name].traits.volatile;
+    assert!(is_volatile("latency") && is_volatile("cost") && !is_volatile("exact"));
 }
 
 /// BY-07: what a bound or `not` makes of a score is what is combined, and passes combined are a pass or a fail.
@@ -526,7 +527,7 @@ fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Sc
 #[test]
 fn a_summary_has_six_figures() {
     let reference = json!({"title": "a b", "outcome": "failed"});
-    let names = catalog()["summary"].dimensions;
+    let names = catalog()["summary"].traits.dimensions;
     assert_eq!(names, ["title", "summary", "key_actions", "outcome", "aha_moments", "overall"]);
     let scores = summary_scores(json!({}), reference.clone(), json!({"title": "a", "outcome": "failed"})).unwrap();
     let numbers: Vec<String> = scores.iter().map(|score| format!("{:.3}", score.number().unwrap())).collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use karat_text::path::Path;
 use karat_types::{
-    Better, ChunkMerge, Consensus, Dimension, InvalidReplyRule, PairOrders, Parameters, Rationale, ReferenceUse,
-    ReplyShape, Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
+    Better, ChunkMerge, Consensus, Dimension, InvalidReplyRule, MetricTraits, PairOrders, Parameters, Rationale,
+    ReferenceUse, ReplyShape, Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
 };
 use serde_json::{Map, Value};
 
@@ -64,8 +64,8 @@ enum Refusal {
 }
 
 impl Refusal {
-    fn of(entry: &Entry) -> Option<Self> {
-        [(entry.outside, Self::Outside), (entry.embeds, Self::Embeds), (entry.joins, Self::Joins)]
+    fn of(traits: &MetricTraits) -> Option<Self> {
+        [(traits.outside, Self::Outside), (traits.embeds, Self::Embeds), (traits.joins, Self::Joins)]
             .into_iter()
             .find_map(|(applies, refusal)| applies.then_some(refusal))
     }
@@ -210,11 +210,11 @@ impl RowChecks {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
-        if let Some((reason, hint)) = Refusal::of(known).map(Refusal::words) {
+        if let Some((reason, hint)) = Refusal::of(&known.metric).map(Refusal::words) {
             let hint = format!("make it a scorer of the suite: {hint}");
             return Err((format!("`{metric}` is not allowed in `assert`: {reason}"), Some(hint)));
         }
-        if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
+        if !has_reference && known.metric.reference_unless.is_some_and(|options| is_left_to_row(check, options)) {
             let hint = "add `value` to the check, or a reference to the row".to_owned();
             return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
         }
@@ -227,7 +227,7 @@ impl RowChecks {
         }
         match weighting {
             Weighting::Weighted if known.is_share(with.unwrap_or(&Map::new())) => Ok(()),
-            _ => decides(metric, known.binary, check),
+            _ => decides(metric, known.metric.binary, check),
         }
     }
 
@@ -287,10 +287,10 @@ fn column_name(path: &str) -> String {
 }
 
 /// Returns whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
-fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
+fn is_left_to_row(check: &Map<String, Value>, options: &[&str]) -> bool {
     let is_given = |map: &Map<String, Value>, key: &str| map.get(key).is_some_and(|value| !value.is_null());
     let has_option = check.get("with").and_then(Value::as_object).is_some_and(|with| {
-        let stands_in = |option: &String| is_given(with, option) && with.get(option) != Some(&Value::Array(Vec::new()));
+        let stands_in = |option: &&str| is_given(with, option) && with.get(*option) != Some(&Value::Array(Vec::new()));
         options.iter().any(stands_in)
     });
     !is_given(check, "reference") && !is_given(check, "value") && !has_option

@@ -186,23 +186,24 @@ pub fn index_of(header: &PlanHeader, scorer: usize, dimension: &str) -> Option<u
 }
 
 fn of_metric(index: usize, scorer: &ScorerSpec, entry: &Entry, with: &Map<String, Value>) -> Vec<MetricSpec> {
-    let (range, better) = if entry.is_count(with) { (None, Better::Lower) } else { (entry.range, entry.better) };
+    let traits = entry.metric;
+    let (range, better) = if entry.is_count(with) { (None, Better::Lower) } else { (traits.range, traits.better) };
     let spec = |name: String| MetricSpec {
         name,
         scorer: index,
         range,
-        binary: entry.binary,
-        verdicts: entry.verdicts,
+        binary: traits.binary,
+        verdicts: traits.verdicts,
         better: scorer.better.unwrap_or(better),
-        volatile: entry.volatile,
+        volatile: traits.volatile,
         aggregate: scorer.aggregate.clone(),
         bound: Bound::default(),
         by_words: entry.is_by_words(with),
     };
-    if entry.dimensions.is_empty() {
+    if traits.dimensions.is_empty() {
         return vec![spec(scorer.id.clone())];
     }
-    entry.dimensions.iter().map(|dimension| spec(format!("{}.{dimension}", scorer.id))).collect()
+    traits.dimensions.iter().map(|dimension| spec(format!("{}.{dimension}", scorer.id))).collect()
 }
 
 /// A rubric with one dimension and no overall is one figure: its metric has the scorer's own name.

@@ -19,8 +19,8 @@ pub(crate) mod rubric;
 pub(crate) mod stored_outputs;
 
 use karat_types::{
-    AnalysisSpec, Bound, Consensus, ConsensusMethod, Parameters, Rubric, RubricScorer, ScorerKind, ScorerSpec,
-    Threshold, Versus,
+    AnalysisSpec, Bound, Consensus, ConsensusMethod, MetricTraits, Parameters, Rubric, RubricScorer, ScorerKind,
+    ScorerSpec, Threshold, Versus,
 };
 use serde_json::{Map, Value};
 
@@ -163,10 +163,10 @@ impl Decoder<'_> {
                 .error(&aggregate.place, format!("`{text}` needs labels, and this metric has none"))
                 .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
         }
-        if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
+        if entry.metric.reference_unless.is_some_and(|options| references::is_left_to_rows(node, options)) {
             self.pending.push(names::PendingName::of_metric(metric.text()?, metric.place.clone()));
         }
-        let (schema, binary, embeds, joins) = (entry.options.clone(), entry.binary, entry.embeds, entry.joins);
+        let (schema, MetricTraits { binary, embeds, joins, .. }) = (entry.options.clone(), entry.metric);
         let bounded = node.field("min").is_some() || node.field("max").is_some();
         if let Some(not) = node.field("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
             self.problems

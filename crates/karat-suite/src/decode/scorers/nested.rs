@@ -87,7 +87,7 @@ impl Decoder<'_> {
     /// Reports a check that cannot have a part in a mean; `None` if its metric cannot stand in a list at all.
     fn check_nested(&mut self, item: &Node, metric: &Node, entry: &Entry) -> Option<()> {
         let name = metric.text()?;
-        if entry.outside || entry.embeds {
+        if entry.metric.outside || entry.metric.embeds {
             let message = format!("`{name}` calls a service, a program or a model, which a list of checks cannot");
             self.problems.error(&metric.place, message).hint("make it a scorer of the suite");
             return None;

@@ -26,9 +26,9 @@ pub fn run_id(context: &CommandContext<'_>, args: &ImportArgs, name: &str) -> Re
 /// Runs a suite whose outputs are all recorded, and writes its report.
 pub fn run_recorded(context: &CommandContext<'_>, suite: &str, run_id: Option<String>) -> Result<RunEnd, Failure> {
     let invocation = Invocation::of(suite);
-    let loaded = context.app.runs().load(&invocation)?;
+    let plan = context.app.runs().load(&invocation)?;
     let execution = Execution { run_id, ..run_output::execution(context, false, ProgressArgs::default()) };
-    let end = context.app.runs().run(loaded.plan, &invocation, execution)?;
+    let end = context.app.runs().run(plan, &invocation, execution)?;
     let output = OutputArgs { output_dir: None, format: Vec::new(), outputs: None, layout: None };
     run::finish(context, &end, &output, false)?;
     Ok(end)

@@ -23,37 +23,37 @@ pub fn plan(
 ) -> Result<Exit, Failure> {
     let mut invocation = invocation::from_selection(selection, execution)?;
     invocation.overrides.shard = shard;
-    let mut loaded = context.app.runs().load(&invocation)?;
-    if invocation.batch || loaded.plan.header.run.batch {
-        let split = context.app.runs().price_batches(&mut loaded.plan)?;
+    let mut plan = context.app.runs().load(&invocation)?;
+    if invocation.batch || plan.header.run.batch {
+        let split = context.app.runs().price_batches(&mut plan)?;
         context.printer.say(&split);
     }
-    if let Some(run) = context.app.runs().run_with_batches(&loaded.plan)? {
+    if let Some(run) = context.app.runs().run_with_batches(&plan)? {
         context.printer.say(&format!(
             "run {run} has batches of this plan under way: `karat resume {run}` reads them, and a new run is refused"
         ));
     }
-    context.print_run_notices(&loaded.plan)?;
-    context.print_ceiling_note(&loaded.plan, &invocation);
+    context.print_run_notices(&plan)?;
+    context.print_ceiling_note(&plan, &invocation);
     if !context.quiet {
-        context.print_warnings(karat_app::dataset_warnings(&loaded.plan));
+        context.print_warnings(karat_app::dataset_warnings(&plan));
     }
-    let estimate = context.app.runs().estimate(&loaded.plan)?;
-    let reasons = context.app.runs().reasons(&loaded.plan)?;
-    let options = context.app.runs().options(&loaded.plan)?;
-    let power = power::compute(context, &loaded.plan, differences)?;
+    let estimate = context.app.runs().estimate(&plan)?;
+    let reasons = context.app.runs().reasons(&plan)?;
+    let options = context.app.runs().options(&plan)?;
+    let power = power::compute(context, &plan, differences)?;
     if as_json {
-        let mut value = estimate_document(&loaded.plan, &estimate, &reasons, &options);
+        let mut value = estimate_document(&plan, &estimate, &reasons, &options);
         if let Some(power) = &power {
             value["power"] = json!({ "run": power.run, "metrics": power.metrics });
         }
         context.print_json(&value)?;
     } else {
-        let limits = context.app.runs().limits_line(&loaded.plan, &estimate, &invocation);
-        let plan = format!("{}\n{limits}", plan_text(context, &loaded.plan, &estimate, &reasons));
+        let limits = context.app.runs().limits_line(&plan, &estimate, &invocation);
+        let table = plan_text(context, &plan, &estimate, &reasons);
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
         let options = options_text(context, &options);
-        context.printer.text(&format!("{plan}{options}{power}"))?;
+        context.printer.text(&format!("{table}\n{limits}{options}{power}"))?;
     }
     Ok(Exit::Pass)
 }

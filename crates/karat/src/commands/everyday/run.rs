@@ -32,14 +32,14 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
     invocation.overrides.no_cache |= tape != CallRecording::None;
     invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
-    let loaded = context.app.runs().load(&invocation)?;
-    context.print_run_notices(&loaded.plan)?;
-    context.print_ceiling_note(&loaded.plan, &invocation);
+    let plan = context.app.runs().load(&invocation)?;
+    context.print_run_notices(&plan)?;
+    context.print_ceiling_note(&plan, &invocation);
     report::check_output(&args.output, args.json)?;
     let execution =
         Execution { tape, run_id: args.run_id, resume: args.resume, ..execution(context, args.json, args.progress) };
-    let offer = if context.quiet { None } else { context.app.runs().starter_offer(&invocation, &loaded.plan) };
-    let outcome = context.app.runs().run(loaded.plan, &invocation, execution);
+    let offer = if context.quiet { None } else { context.app.runs().starter_offer(&invocation, &plan) };
+    let outcome = context.app.runs().run(plan, &invocation, execution);
     if args.alert {
         send_alerts(context, &invocation, outcome.as_ref())?;
     }

@@ -9,14 +9,14 @@ use crate::failure::Failure;
 
 pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
-    let loaded = context.app.project().validate(&invocation)?;
-    context.print_notices(&loaded.plan);
+    let plan = context.app.project().validate(&invocation)?;
+    context.print_notices(&plan);
     if !context.quiet {
-        context.print_warnings(context.app.runs().readiness(&loaded.plan));
-        context.print_warnings(context.app.datasets().datasheet_gaps(&invocation.suite, &loaded.plan));
-        context.print_warnings(karat_app::dataset_warnings(&loaded.plan));
+        context.print_warnings(context.app.runs().readiness(&plan));
+        context.print_warnings(context.app.datasets().datasheet_gaps(&invocation.suite, &plan));
+        context.print_warnings(karat_app::dataset_warnings(&plan));
     }
-    let header = &loaded.plan.header;
+    let header = &plan.header;
     let parts = [
         (header.dataset.rows, "sample"),
         (header.systems.len() as u64, "system"),

@@ -17,8 +17,8 @@ const CONTEXT: usize = 1;
 pub fn why(context: &CommandContext<'_>, args: &WhyArgs) -> Result<Exit, Failure> {
     let execution = ExecutionArgs { no_cache: args.no_cache, ..ExecutionArgs::default() };
     let invocation = invocation::from_selection(&args.selection, &execution)?;
-    let loaded = context.app.runs().load(&invocation)?;
-    let cell = context.app.runs().why(&loaded.plan, &args.cell)?;
+    let plan = context.app.runs().load(&invocation)?;
+    let cell = context.app.runs().why(&plan, &args.cell)?;
     if args.json {
         context.print_json(&cell)?;
     } else {

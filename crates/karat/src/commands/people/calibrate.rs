@@ -25,7 +25,7 @@ pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<E
         task: args.task.clone(),
     });
     invocation.output_dir.clone_from(&args.output_dir);
-    let plan = context.app.runs().load(&invocation)?.plan;
+    let plan = context.app.runs().load(&invocation)?;
     context.print_notices(&plan);
     let execution = Execution { run_id: args.run_id.clone(), ..execution(context, false, args.progress) };
     let end = context.app.runs().run(plan, &invocation, execution)?;

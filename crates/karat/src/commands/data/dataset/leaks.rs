@@ -13,7 +13,7 @@ pub fn leaks(context: &CommandContext<'_>, args: &DatasetCheckArgs) -> Result<Ex
     let tests = match karat_app::is_suite_source(source) {
         true => {
             let invocation = invocation::from_selection(&args.selection, &ExecutionArgs::default())?;
-            let plan = context.app.runs().load(&invocation)?.plan;
+            let plan = context.app.runs().load(&invocation)?;
             if args.leaks {
                 reports.push(karat_app::suite_leaks(source, &plan)?);
             }
