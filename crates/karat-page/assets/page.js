@@ -413,7 +413,7 @@
   }
 
   class Reload extends HTMLElement {
-    /** What takes long is asked for less and less often. */
+    /** What takes long is asked for less and less often, and never before what there is has been loaded. */
     connectedCallback() {
       const key = `karat-reload ${location.pathname}`;
       let rounds = 0;
@@ -421,7 +421,8 @@
         rounds = Number(sessionStorage.getItem(key) ?? 0);
         sessionStorage.setItem(key, String(rounds + 1));
       } catch { /* a private window asks as often as at first */ }
-      setTimeout(() => location.reload(), Math.min(700 * 1.5 ** rounds, 30_000));
+      const wait = () => { setTimeout(() => location.reload(), Math.min(700 * 1.5 ** rounds, 30_000)); };
+      if (document.readyState === "complete") wait(); else window.addEventListener("load", wait, { once: true });
     }
   }
 
