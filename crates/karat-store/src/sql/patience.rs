@@ -88,27 +88,38 @@ impl Patience {
     pub(crate) fn for_attempt(&self) -> Duration {
         let waiting = self.waiting();
         let most = waiting.limit / 3;
-        match waiting.end() {
-            None => most,
-            Some(end) => end.saturating_duration_since(Instant::now()).clamp(waiting.limit / 18, most / 2),
-        }
+        let hurry = waiting.hurry();
+        let least = waiting.limit / if hurry.is_some() { 60 } else { 18 };
+        waiting.end().or(hurry).map_or(most, |end| left_until(end).clamp(least, most / 2))
     }
 
     /// The silence after which a server is asked whether it still works.
     pub(crate) fn for_silence(&self) -> Duration {
         let waiting = self.waiting();
-        let is_over = waiting.end().is_some_and(|end| end <= Instant::now());
-        waiting.limit / if is_over { 60 } else { 12 }
+        let (least, most) = (waiting.limit / 60, waiting.limit / 12);
+        match waiting.end() {
+            Some(end) if end <= Instant::now() => least,
+            _ => waiting.hurry().map_or(most, |end| left_until(end).clamp(least, most)),
+        }
     }
 }
 
 impl Waiting {
     /// The end of the waits for the present absence.
     fn end(&self) -> Option<Instant> {
-        let since = self.away_since?;
-        let end = since + self.limit;
-        Some(self.until.filter(|until| since <= *until).map_or(end, |until| until.min(end)))
+        let end = self.away_since? + self.limit;
+        Some(self.hurry().map_or(end, |until| until.min(end)))
     }
+
+    /// The moment at which the process wants to end, if that concerns the present absence, or one that begins now.
+    fn hurry(&self) -> Option<Instant> {
+        let since = self.away_since.unwrap_or_else(Instant::now);
+        self.until.filter(|until| since <= *until)
+    }
+}
+
+fn left_until(end: Instant) -> Duration {
+    end.saturating_duration_since(Instant::now())
 }
 
 #[cfg(test)]
@@ -127,6 +138,22 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         patience.note_away(Instant::now());
         assert!(!patience.is_over());
+    }
+
+    /// X13: what is begun shortly before a process wants to end is not waited for much longer than that.
+    #[test]
+    fn each_wait_ends_with_the_process() {
+        let patience = Patience::default();
+        let (attempt, silence) = (patience.for_attempt(), patience.for_silence());
+        assert!(attempt > silence && silence > Duration::from_secs(4));
+        patience.shorten(Duration::from_secs(2));
+        assert!(patience.for_attempt() <= Duration::from_secs(2) && patience.for_silence() <= Duration::from_secs(2));
+        patience.note_away(Instant::now());
+        assert!(patience.for_attempt() <= Duration::from_secs(2) && patience.for_silence() <= Duration::from_secs(2));
+        patience.shorten(Duration::ZERO);
+        assert!(patience.for_attempt() < Duration::from_secs(1) && patience.for_silence() < Duration::from_secs(1));
+        patience.note_back();
+        assert_eq!((patience.for_attempt(), patience.for_silence()), (attempt, silence));
     }
 
     /// X14, F104: once the patience is over, some ask again and again, without an attempt; that puts off no attempt.

@@ -165,7 +165,7 @@ fn health_does_not_wait_for_a_silent_store() {
     assert_eq!(served.ask("GET /healthz", "", "").0, 200);
 }
 
-/// X13: TERM ends a run within its 20 seconds, also while it waits for a store that is silent.
+/// X13: TERM ends a run soon after its 20 seconds, not after the minute that a store is waited for, also while that is silent.
 #[test]
 fn a_signal_ends_a_run_that_waits_for_its_store() {
     let (Some(way), provider) = (Way::start(), provider()) else { return };
@@ -174,7 +174,7 @@ fn a_signal_ends_a_run_that_waits_for_its_store() {
     wait_for_calls(&provider, 10);
     way.set(SILENT);
     Command::new("kill").args(["-TERM", &run.id().to_string()]).status().unwrap();
-    let ended = (0..300).any(|_| {
+    let ended = (0..400).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         run.try_wait().unwrap().is_some()
     });
