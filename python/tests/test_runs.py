@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import get_args
 
 import duckdb
 import pandas
@@ -15,6 +16,7 @@ import pyarrow
 import pytest
 
 import karat
+from karat._formats import Format
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,7 @@ def test_scores_and_judgments_are_tables(faq: karat.Run) -> None:
 def test_reports_gates_and_comparisons(faq: karat.Run) -> None:
     assert faq.report("md").startswith("#")
     assert "<html" in faq.report("html")
+    assert all(faq.report(format) for format in get_args(Format))
     shown = faq._repr_html_()
     assert "f1" in shown and faq.id in shown and len(shown) < 20_000 and "<script" not in shown
     assert not faq.gate(min={"f1": 0.999}).passed

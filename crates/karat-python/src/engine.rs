@@ -114,7 +114,7 @@ impl Engine {
         ArrowTable::new(self.app.clone(), self.run_id(py, run)?, name)
     }
 
-    /// The report of a run: `md`, `json`, `html`, `junit`, `csv`, `cells`.
+    /// The report of a run, in a format of [`karat_types::ReportFormat`].
     fn report(&self, py: Python<'_>, run: &str, format: &str) -> PyResult<String> {
         let format: ReportFormat = format.parse().map_err(|unknown: UnknownFormat| bad_value(unknown.to_string()))?;
         let written = py.detach(|| {

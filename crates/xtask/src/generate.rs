@@ -10,6 +10,7 @@ pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<boo
     let mut files = vec![
         ("schemas/suite.schema.json", karat_app::suite_schema()),
         ("schemas/openapi.json", karat_server::openapi()),
+        ("python/src/karat/_formats.py", reference::python_formats()),
     ];
     files.push(("docs/requirements.md", checks::requirements::read(root)?.page));
     files.extend(reference::pages()?);

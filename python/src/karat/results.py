@@ -8,9 +8,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from karat._engine import engine
+from karat._formats import Format
 from karat._karat import ArrowTable, Engine
 from karat.progress import Progress, Show
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "GateResult", "Run", "Table"]
 
-Format = Literal["md", "json", "html", "junit", "csv", "cells"]
 Bounds = Mapping[str, "float | str"]
 
 

@@ -24,6 +24,8 @@ mod start;
 mod suites;
 pub(crate) mod traces;
 
+use std::sync::LazyLock;
+
 use axum::response::{IntoResponse, Response};
 use http::header;
 use karat_app::{
@@ -49,8 +51,18 @@ const JSON: &[&str] = &["application/json"];
 const TEXT: &[&str] = &["text/plain"];
 const LINES: &[&str] = &["application/x-ndjson"];
 const PROTOCOL: &[&str] = &["application/json", "application/x-protobuf"];
-const REPORTS: &[&str] =
-    &["application/json", "text/markdown", "text/html", "application/xml", "application/x-ndjson", "text/csv"];
+
+/// The media types of reports, that of the default first.
+static REPORTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let mut types = vec![ReportFormat::Json.media_type()];
+    for of_format in ReportFormat::ALL.map(ReportFormat::media_type) {
+        let of_format = of_format.split(';').next().unwrap_or_default();
+        if !types.contains(&of_format) {
+            types.push(of_format);
+        }
+    }
+    types
+});
 
 const WAITS: &str = "The run waits for its turn";
 const STATE_FOR_PERSON: &str = "The state of the item for the person";
@@ -102,7 +114,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 json!({ "enum": ReportFormat::NAMES, "default": ReportFormat::Json.name() }),
             )
             .with_query("canonical", "Leave out what differs between equal runs", choice(&["0", "1"]))
-            .with_answer::<Report>("200", "What `karat report` writes", REPORTS)
+            .with_answer::<Report>("200", "What `karat report` writes", &REPORTS)
             .with_tag(),
         post("/eval/runs/{run}/cancel", Run, "cancelRun", run_object::cancel)
             .with_summary("Stop a run after its calls in flight; their results are kept")

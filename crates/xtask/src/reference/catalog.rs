@@ -130,11 +130,15 @@ fn has_options(schema: &serde_json::Value) -> bool {
 mod tests {
     use super::*;
 
-    /// PE-36: everything that a suite can name has an example.
+    /// PE-36: everything that a suite can name has an example, and the score of a metric's is within its range.
     #[test]
     fn every_registered_name_has_an_example() {
-        for name in karat_scoring::scorer::catalog().keys() {
-            assert!(examples::metric(name).is_some(), "the metric {name} needs an example in examples.rs");
+        for (name, entry) in karat_scoring::scorer::catalog() {
+            let example = examples::metric(name);
+            let example = example.unwrap_or_else(|| panic!("the metric {name} needs an example in examples.rs"));
+            if let (Some((.., score)), Some((lowest, highest))) = (example.row, entry.traits.range) {
+                assert!((lowest..=highest).contains(&score.parse().unwrap()), "{name} scores {score}");
+            }
         }
         for analysis in karat_analysis::catalog().iter().filter(|analysis| has_options(&analysis.options)) {
             assert!(examples::analysis(analysis.name).is_some(), "the analysis {} needs an example", analysis.name);

@@ -34,7 +34,7 @@ const fn without_score(name: &'static str, scorer: &'static str) -> MetricExampl
 }
 
 #[rustfmt::skip]
-static METRICS: [MetricExample; 41] = [
+static METRICS: &[MetricExample] = &[
     without_score("assert", "{ metric: assert }"),
     without_score("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
     with_score("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
@@ -79,7 +79,7 @@ static METRICS: [MetricExample; 41] = [
 ];
 
 #[rustfmt::skip]
-static ANALYSES: [(&str, &str); 15] = [
+static ANALYSES: &[(&str, &str)] = &[
     ("agreement", "{ analysis: agreement, with: { scorer: quality } }"),
     ("balance", "{ analysis: balance, with: { by: [category] } }"),
     ("calibration", "{ analysis: calibration, with: { scorer: quality, agreement: icc } }"),
@@ -100,7 +100,7 @@ static ANALYSES: [(&str, &str); 15] = [
 const OPENAI_LIKE: &str = "Speaks OpenAI's protocol.";
 
 #[rustfmt::skip]
-static PROVIDERS: [ProviderExample; 18] = [
+static PROVIDERS: &[ProviderExample] = &[
     ProviderExample { name: "openai", about: "OpenAI, and every server with its protocol: set `base_url` for vLLM, Ollama, llama.cpp or LiteLLM.", entry: r#"{ id: local, provider: openai, model: llama3.2, base_url: "http://localhost:11434/v1" }"# },
     ProviderExample { name: "openai-responses", about: "OpenAI's Responses API: reasoning stays with the conversation over turns with tools. Nothing is stored at OpenAI. No `seed`, no `stop`.", entry: "{ id: thinker, provider: openai-responses, model: gpt-5-mini, price: { input: 0.25, output: 2.0 } }" },
     ProviderExample { name: "anthropic", about: "Anthropic's Messages API.", entry: "{ id: sonnet, provider: anthropic, model: claude-sonnet-4, price: { input: 3.0, output: 15.0 } }" },

@@ -1,4 +1,4 @@
-//! The generated pages of `docs/reference`.
+//! The generated pages of `docs/reference`, and what type checkers of Python read.
 //!
 //! - `language.rs` makes the suite language from its JSON Schema.
 //! - `catalog.rs` makes the pages of metrics, analyses, providers, readers and resolvers from their catalogues.
@@ -12,6 +12,8 @@ mod language;
 mod models;
 mod options;
 
+use karat_types::ReportFormat;
+
 /// Every generated page: its path below the repository's root, and its text.
 pub fn pages() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
@@ -22,4 +24,12 @@ pub fn pages() -> Result<Vec<(&'static str, String)>, String> {
         ("docs/reference/models.md", models::page()?),
         ("docs/reference/readers.md", catalog::readers()),
     ])
+}
+
+/// The module of the Python package that names the formats of reports.
+pub fn python_formats() -> String {
+    let names = ReportFormat::NAMES.map(|name| format!("\"{name}\"")).join(", ");
+    format!(
+        "\"\"\"The formats of reports. Written by `cargo xtask generate`.\"\"\"\n\nfrom typing import Literal\n\nFormat = Literal[{names}]\n"
+    )
 }
