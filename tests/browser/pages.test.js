@@ -1,7 +1,7 @@
 // Pages of stored runs on a live server. Each test names its requirement.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { eachLook, launch, movedParts, violations } from "./browser.js";
+import { eachLook, launch, movedParts, newContext, violations } from "./browser.js";
 import { binary, openLive, serve, visit } from "./live.js";
 
 const store = process.env.KARAT_TEST_STORE;
@@ -148,6 +148,34 @@ describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TE
     await page.locator("form.filters button").click();
     await page.waitForURL(/q=f1/);
     assert.equal(new URL(page.url()).search, "?q=f1");
+    await context.close();
+  });
+
+  test("DB-21: a page that is being made loads again once it has loaded, not before", async () => {
+    const context = await newContext(browser);
+    await context.clock.install();
+    const page = await context.newPage();
+    let loads = 0, release;
+    const released = new Promise((resolve) => { release = resolve; });
+    await page.route(`${server.url}/`, async (route) => {
+      loads += 1;
+      const response = await route.fetch();
+      const body = (await response.text()).replace("</main>", "<k-reload></k-reload><img alt='' src='/held'></main>");
+      await route.fulfill({ response, body });
+    });
+    await page.route("**/held", async (route) => {
+      await released;
+      await route.fulfill({ status: 404 });
+    });
+    await page.goto(server.url, { waitUntil: "domcontentloaded" });
+    await context.clock.fastForward(60_000);
+    assert.equal(loads, 1);
+    release();
+    await page.waitForLoadState("load");
+    const again = page.waitForEvent("load");
+    await context.clock.fastForward(60_000);
+    await again;
+    assert.equal(loads, 2);
     await context.close();
   });
 });
