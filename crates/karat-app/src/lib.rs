@@ -60,7 +60,7 @@ pub use crate::datasets::versions::{DatasetVersion, RecordedVersion};
 pub use crate::imports::Imports;
 pub use crate::imports::manual_outputs::ImportedBaseline;
 pub use crate::imports::merge::{Completeness, MergeRequest};
-pub use crate::imports::prices::{AddedPrices, PriceChange};
+pub use crate::imports::prices::{AddedPrices, PriceChange, PriceRequest};
 pub use crate::imports::snapshot_check::SnapshotCheck;
 pub use crate::imports::span_snapshot::ImportedSnapshot;
 pub use crate::imports::suite_import::{DifferingFigure, FigureCheck, ImportedSuite};

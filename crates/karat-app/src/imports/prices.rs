@@ -3,23 +3,32 @@
 //! A model's price comes from the first of these that has one: the suite's entry, its registry files, the added prices, the
 //! built-in registry.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::civil::Date;
+use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
 use karat_suite::{Plan, PriceFile, PriceOrigin, Registry};
-use karat_types::{Price, Pricing};
+use karat_text::host::{host_of, is_this_machine};
+use karat_types::{EnvTemplate, EnvTemplatePart, HttpRequest, Price, Pricing, Request, SilentObserver};
 use serde_json::{Map, Value};
 
-use crate::error::{FileError, SuiteError};
+use crate::error::{FileError, Lines, RunError, SuiteError};
 use crate::imports::Imports;
 use crate::project::catalog::{self, ADDED_MODELS, read_optional};
 use crate::{AppError, AtomicFile};
 
 /// Days after which a price is old enough to say so.
 const OLD_DAYS: i32 = 180;
+
+/// Time limit for a file at an address.
+const FETCH_TIME: Duration = Duration::from_secs(30);
+
+/// Maximum size of a file at an address, in bytes.
+const LARGEST_FILE: usize = 32 * 1024 * 1024;
 
 /// A price that is new or has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +39,19 @@ pub struct PriceChange {
     pub before: Option<Pricing>,
     /// The price from now on.
     pub after: Pricing,
+}
+
+/// A wish to add a price file.
+#[derive(Debug, Clone, Default)]
+pub struct PriceRequest {
+    /// The file, or an address with `https://` at which it is.
+    pub from: String,
+    /// Where and when its prices were read, if it does not say so.
+    pub origin: PriceOrigin,
+    /// It may change models that are known.
+    pub replaces: bool,
+    /// Nothing is written.
+    pub is_trial: bool,
 }
 
 /// The result of adding a price file.
@@ -43,22 +65,33 @@ pub struct AddedPrices {
     pub unchanged: usize,
     /// Entries that were left out: not for chats, or of another provider.
     pub skipped: usize,
+    /// Digest of what an address gave, as `blake3:HEX`; none for a file.
+    pub digest: Option<String>,
+    /// Fields with a cost of a kind that no price here has, with the number of models that have them.
+    pub unapplied: BTreeMap<String, usize>,
 }
 
 impl Imports<'_> {
-    /// Adds the models of a price file to the known ones. With `replaces`, it may change models that are known.
+    /// Adds the models of a price file to the known ones.
     ///
     /// # Errors
-    /// The file has problems, or without `replaces` a model that is known; the result cannot be written.
-    pub fn add_prices(&self, file: &Path, origin: &PriceOrigin, replaces: bool) -> Result<AddedPrices, AppError> {
-        let text = fs::read_to_string(file).map_err(|error| FileError::reading(file, error))?;
+    /// The file cannot be read or has problems, or a model that is known and may not be changed; the result cannot be written.
+    pub fn add_prices(&self, request: &PriceRequest) -> Result<AddedPrices, AppError> {
+        let (name, mut origin) = (request.from.as_str(), request.origin.clone());
+        let is_address = name.contains("://");
+        let text = match is_address {
+            true => self.fetch_prices(name)?,
+            false => fs::read_to_string(name).map_err(|error| FileError::reading(Path::new(name), error))?,
+        };
+        let digest = is_address.then(|| format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex()));
+        origin.read_on = is_address.then(|| self.app.datasets().day());
         let (catalog, known) = (catalog::compose(), self.app.project().known_models()?);
-        let name = file.to_string_lossy();
-        let read = PriceFile::read((&name, &text), origin, &catalog, &known).map_err(AppError::Diagnostics)?;
+        let read =
+            PriceFile::read((without_query(name), &text), &origin, &catalog, &known).map_err(AppError::Diagnostics)?;
         let ids: Vec<&str> = read.entries.iter().filter_map(|entry| entry.get("id")?.as_str()).collect();
         let listed = known.clone().with_providers(&catalog);
-        if let (false, Some(id)) = (replaces, ids.iter().find(|id| listed.listed_model(id).is_some())) {
-            let (id, file) = ((*id).to_owned(), name.into_owned());
+        if let (false, Some(id)) = (request.replaces, ids.iter().find(|id| listed.listed_model(id).is_some())) {
+            let (id, file) = ((*id).to_owned(), without_query(name).to_owned());
             return Err(SuiteError::KnownModel { id, file }.into());
         }
         let target = self.app.home.join(ADDED_MODELS);
@@ -67,17 +100,47 @@ impl Imports<'_> {
         let written = serde_json::to_string_pretty(&PriceFile::document(&entries)).unwrap_or_default() + "\n";
         let shown = target.to_string_lossy();
         let after = Registry::builtin().with_entries((&shown, &written), &catalog).map_err(AppError::Diagnostics)?;
-        let mut out = AtomicFile::create(&target).map_err(|error| FileError::writing(&target, error))?;
-        out.write_all(written.as_bytes())
-            .and_then(|()| out.finish())
-            .map_err(|error| FileError::writing(&target, error))?;
+        if !request.is_trial {
+            let mut out = AtomicFile::create(&target).map_err(|error| FileError::writing(&target, error))?;
+            out.write_all(written.as_bytes())
+                .and_then(|()| out.finish())
+                .map_err(|error| FileError::writing(&target, error))?;
+        }
         let changes = ids.iter().filter_map(|id| {
             let (before, after) = (listed.listed_model(id).map(|it| it.price.clone()), after.get(id)?.price.clone());
             (before.as_ref() != Some(&after)).then(|| PriceChange { id: (*id).to_owned(), before, after })
         });
         let changes: Vec<PriceChange> = changes.collect();
         let unchanged = ids.len() - changes.len();
-        Ok(AddedPrices { file: target, changes, unchanged, skipped: read.skipped })
+        Ok(AddedPrices { file: target, changes, unchanged, skipped: read.skipped, digest, unapplied: read.unapplied })
+    }
+
+    /// The text at an address. No key is sent, and no redirect followed.
+    fn fetch_prices(&self, address: &str) -> Result<String, AppError> {
+        let is_local = address.starts_with("http://") && is_this_machine(host_of(address));
+        let is_safe = address.starts_with("https://") || is_local;
+        let authority = address.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
+        if !is_safe || authority.is_none_or(|authority| authority.contains('@')) {
+            let shown = without_query(address);
+            let address = shown.split_once('@').map_or(shown, |(_, host)| host);
+            return Err(SuiteError::PriceAddress { address: address.to_owned() }.into());
+        }
+        let url = EnvTemplate(vec![EnvTemplatePart::Text(address.to_owned())]);
+        let request = HttpRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: Value::Null };
+        let settings = Settings { max_response: LARGEST_FILE, ..self.app.call_settings() };
+        let outside = ExternalTexts { http: true, ..ExternalTexts::default() };
+        let providers = Providers::connect_all(&[], &outside, settings)
+            .map_err(|errors| RunError::NotConnected { errors: Lines(errors) })?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|source| RunError::Runtime { source })?;
+        let request = Request::Http(request);
+        let call =
+            ExternalCall { who: "the server", request: &request, timeout: FETCH_TIME, retries: 0, jitter_seed: 0 };
+        let exchange = runtime.block_on(providers.call_external(call, &SilentObserver));
+        let text = exchange.outcome.map(|reply| reply.text).map_err(|error| error.message);
+        text.map_err(|problem| SuiteError::PricesNotFetched { problem }.into())
     }
 
     /// Warnings about prices of a plan's models that were read more than 180 days ago.
@@ -97,6 +160,14 @@ impl Imports<'_> {
             ));
         }
         warnings.into_iter().collect()
+    }
+}
+
+/// An address without what may be a secret in it; a path stays as it is.
+fn without_query(name: &str) -> &str {
+    match name.contains("://") {
+        true => name.split(['?', '#']).next().unwrap_or(name),
+        false => name,
     }
 }
 

@@ -408,6 +408,16 @@ fn report_tiny_prices(price: &Node, problems: &mut Problems) {
     }
 }
 
+/// Reports an amount of money below 0.
+pub(super) fn check_amount(field: &Entry, problems: &mut Problems) {
+    if let Some(amount) = field.node.number().filter(|amount| *amount < 0.0) {
+        let line = problems.line(&field.place);
+        problems
+            .error(&field.node.place, format!("line {line}: `{}` is {amount}", field.key))
+            .hint("a price is 0 or more");
+    }
+}
+
 fn runs_here(model: &ModelSpec, node: &Node) -> bool {
     let is_local = model.base_url.as_deref().is_some_and(is_loopback) && node.get("base_url").is_some();
     let is_script = model.is_scripted() && model.price == Pricing::Unknown;

@@ -2,10 +2,11 @@
 //!
 //! - here: [`Registry`] and its sets; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
 //! - `named.rs`: models without an entry, `PROVIDER:NAME`; `unknown.rs`: what is said of a name that means nothing
-//! - `price_file.rs`: prices that a user adds, also from LiteLLM's list
+//! - `price_file.rs`: prices that a user adds; `litellm.rs`: LiteLLM's list of them
 //! - `script.rs`: options of scripted models
 
 mod entry;
+mod litellm;
 mod named;
 mod price_file;
 mod script;

@@ -4,14 +4,14 @@
 //! be added without reading it line by line.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
 use karat_types::ModelSpec;
 use serde_json::{Map, Value, json};
 
-use super::Registry;
-use super::entry;
+use super::{Registry, entry, litellm};
 use crate::catalog::Catalog;
 use crate::check::secrets;
 use crate::decode::Decoder;
@@ -23,25 +23,15 @@ use crate::syntax::yaml;
 /// Keys of an entry that say who answers, and how it is reached.
 const ACTING: [&str; 6] = ["with", "base_url", "api_key_env", "api_key_command", "parameters", "timeout"];
 
-/// Providers of LiteLLM's list that have other names here.
-const RENAMED: [(&str, &str); 2] = [("together_ai", "together"), ("fireworks_ai", "fireworks")];
-
-/// Fields of LiteLLM's list, in US dollars a token, and the prices that they are.
-const PER_TOKEN: [(&str, &str); 5] = [
-    ("input_cost_per_token", "input"),
-    ("output_cost_per_token", "output"),
-    ("cache_read_input_token_cost", "cached_input"),
-    ("cache_creation_input_token_cost", "cache_write"),
-    ("cache_creation_input_token_cost_above_1hr", "cache_write_1h"),
-];
-
 /// A file with prices.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PriceFile {
     /// Its entries as registries have them, each with the date and the source of its price.
     pub entries: Vec<Map<String, Value>>,
     /// Entries that were left out: not for chats, or of another provider.
     pub skipped: usize,
+    /// Fields of the entries that state a cost of a kind which no price here has, with the number of models that have them.
+    pub unapplied: BTreeMap<String, usize>,
 }
 
 /// The origin of prices, where the file does not name it.
@@ -51,6 +41,8 @@ pub struct PriceOrigin {
     pub as_of: Option<String>,
     /// Where they were read.
     pub source: Option<String>,
+    /// The day that holds where neither the file nor `as_of` says one: that on which an address was read.
+    pub read_on: Option<String>,
 }
 
 impl PriceFile {
@@ -71,13 +63,19 @@ impl PriceFile {
             return Err(decoder.problems.into_diagnostics());
         };
         secrets::refuse(&node, &mut decoder.problems);
-        let is_registry = node.field("models").is_some() || !is_litellm(&node);
+        let is_registry = node.field("models").is_some() || !litellm::is_list(&node);
         let mut read = match is_registry {
             true => registry_entries(&node, &known, &mut decoder.problems),
-            false => litellm_entries(&node, &known, &mut decoder.problems),
+            false => {
+                let list = litellm::read(&node, &known, &mut decoder.problems);
+                Self { entries: list.entries, skipped: list.skipped, unapplied: list.unapplied }
+            }
         };
         let origin = PriceOrigin {
-            as_of: given.as_of.clone().or_else(|| node.text_of("as_of").filter(|_| is_registry).map(str::to_owned)),
+            as_of: (given.as_of.clone())
+                .or_else(|| node.text_of("as_of").filter(|_| is_registry).map(str::to_owned))
+                .or_else(|| given.read_on.clone()),
+            read_on: None,
             source: given.source.clone().or_else(|| node.text_of("source").filter(|_| is_registry).map(str::to_owned)),
         };
         let place = node.field("as_of").or(node.field("models")).unwrap_or(&node).place.clone();
@@ -135,20 +133,13 @@ fn node_of(entries: &[Map<String, Value>], file: &Node) -> Node {
     Node { value: crate::syntax::node::Tree::Map(vec![entry]), place }
 }
 
-/// True for a map of models by name with prices a token.
-fn is_litellm(node: &Node) -> bool {
-    let fields =
-        |entry: &Entry| entry.node.get("litellm_provider").or_else(|| entry.node.get(PER_TOKEN[0].0)).is_some();
-    node.entries().iter().any(fields)
-}
-
 /// The entries of a registry file. One for a known model is a change of it.
 fn registry_entries(node: &Node, known: &Registry, problems: &mut Problems) -> PriceFile {
     let Some(models) = node.field("models") else {
         problems
             .error(&node.place, "a price file needs `models`")
             .hint("write a registry file, or give LiteLLM's `model_prices_and_context_window.json`");
-        return PriceFile { entries: Vec::new(), skipped: 0 };
+        return PriceFile::default();
     };
     let mut entries = Vec::new();
     for item in models.items() {
@@ -167,88 +158,15 @@ fn registry_entries(node: &Node, known: &Registry, problems: &mut Problems) -> P
         }
         entries.push(entry);
     }
-    PriceFile { entries, skipped: 0 }
-}
-
-/// The entries of LiteLLM's list for chats with providers that are known here.
-fn litellm_entries(node: &Node, known: &Registry, problems: &mut Problems) -> PriceFile {
-    let mut read = PriceFile { entries: Vec::new(), skipped: 0 };
-    for entry in node.entries() {
-        let amounts = entry.node.entries().iter().filter(|field| PER_TOKEN.iter().any(|(name, _)| *name == field.key));
-        amounts.for_each(|field| check_amount(field, problems));
-        match litellm_entry(entry, known) {
-            Some(model) => read.entries.push(model),
-            None => read.skipped += 1,
-        }
-    }
-    // Two spellings of one model are one model.
-    let mut seen = std::collections::BTreeSet::new();
-    read.entries.retain(|entry| seen.insert(entry.get("id").map(Value::to_string)));
-    if read.entries.is_empty() {
-        problems
-            .error(&node.place, "the list has no chat model of a known provider")
-            .hint("known are those of `karat models` and of the page on providers");
-    }
-    read
-}
-
-fn litellm_entry(entry: &Entry, known: &Registry) -> Option<Map<String, Value>> {
-    let fields = &entry.node;
-    if fields.text_of("mode").is_some_and(|mode| mode != "chat") {
-        return None;
-    }
-    let spelling = fields.text_of("litellm_provider")?;
-    let provider = RENAMED.iter().find(|(theirs, _)| *theirs == spelling).map_or(spelling, |(_, ours)| *ours);
-    let name = entry.key.strip_prefix(&format!("{spelling}/")).unwrap_or(&entry.key);
-    let reference = format!("{provider}:{name}");
-    let mut price = Map::new();
-    for (theirs, ours) in PER_TOKEN {
-        let amount = fields.field(theirs).and_then(Node::number);
-        price.extend(amount.map(|amount| (ours.to_owned(), json!(per_million(amount)))));
-    }
-    if !(price.contains_key("input") && price.contains_key("output")) {
-        return None;
-    }
-    let mut model = Map::new();
-    match known.listed_model(&reference) {
-        Some(listed) => {
-            model.insert("id".to_owned(), json!(listed.id));
-            model.insert("like".to_owned(), json!(listed.id));
-        }
-        None => {
-            known.find(&reference)?;
-            model.insert("id".to_owned(), json!(reference));
-            for (theirs, ours) in [("max_input_tokens", "context_window"), ("max_output_tokens", "max_output")] {
-                let tokens = fields.field(theirs).and_then(Node::integer).filter(|tokens| *tokens > 0);
-                model.extend(tokens.map(|tokens| (ours.to_owned(), json!(tokens))));
-            }
-        }
-    }
-    model.insert("price".to_owned(), Value::Object(price));
-    Some(model)
-}
-
-/// US dollars a million tokens, without the noise of a product of binary fractions.
-fn per_million(per_token: f64) -> f64 {
-    (per_token * 1e15).round() / 1e9
+    PriceFile { entries, ..PriceFile::default() }
 }
 
 /// Reports amounts of money below 0, in every set of rates.
 fn check_amounts(price: &Node, problems: &mut Problems) {
     price.items().iter().for_each(|set| check_amounts(set, problems));
     for field in price.entries() {
-        check_amount(field, problems);
+        entry::check_amount(field, problems);
         check_amounts(&field.node, problems);
-    }
-}
-
-/// Reports an amount of money below 0.
-fn check_amount(field: &Entry, problems: &mut Problems) {
-    if let Some(amount) = field.node.number().filter(|amount| *amount < 0.0) {
-        let line = problems.line(&field.place);
-        problems
-            .error(&field.node.place, format!("line {line}: `{}` is {amount}", field.key))
-            .hint("a price is 0 or more");
     }
 }
 
@@ -259,7 +177,7 @@ fn state_origin(
     (path, place): (&str, &Place),
     problems: &mut Problems,
 ) {
-    let file = path.rsplit('/').next().unwrap_or(path);
+    let file = if path.contains("://") { path } else { path.rsplit('/').next().unwrap_or(path) };
     let source = origin.source.as_deref().unwrap_or(file);
     let mut is_missing = false;
     for price in entries.iter_mut().filter_map(|entry| entry.get_mut("price")?.as_object_mut()) {

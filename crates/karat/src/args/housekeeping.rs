@@ -22,20 +22,23 @@ pub struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
-    /// Add models and prices from a file; known models are refused
+    /// Add models and prices from a file or an address; known models are refused
     Add(PriceFileArgs),
-    /// Add models and prices from a file, and change those that are known
+    /// Add models and prices from a file or an address, and change those that are known
     Update(PriceFileArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct PriceFileArgs {
-    /// Registry file, or LiteLLM's `model_prices_and_context_window.json`
-    pub file: PathBuf,
-    /// Day on which the prices were read, if the file does not say it
+    /// Registry file, or LiteLLM's `model_prices_and_context_window.json`; or the address of one, `https://…`
+    pub file: String,
+    /// Print what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Day on which the prices were read, if the file does not say it [default for an address: today]
     #[arg(long, value_name = "DATE")]
     pub as_of: Option<String>,
-    /// Where the prices were read, if the file does not say it [default: the file's name]
+    /// Where the prices were read, if the file does not say it [default: the file's name, or the address]
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
 }

@@ -617,6 +617,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat models update prices.yaml", "Change prices, and print what changes"),
             (
+                "karat models update https://example.com/prices.json --dry-run",
+                "Read a list at an address, and print what would change",
+            ),
+            (
                 "karat models update prices.json --as-of 2026-11-26 --source LiteLLM",
                 "Say where and when they were read",
             ),

@@ -1,8 +1,9 @@
 //! Prices that a user adds.
 
+use std::io::{Read, Write};
 use std::path::Path;
 
-use karat_app::{App, Invocation, PriceOrigin};
+use karat_app::{AddedPrices, App, Invocation, PriceRequest};
 use karat_types::{Clock, Moment, Pricing};
 use std::sync::Arc;
 
@@ -24,7 +25,9 @@ fn new_app(folder: &Path) -> App {
 fn add(app: &App, folder: &Path, text: &str, replaces: bool) -> Result<Vec<String>, String> {
     let file = folder.join("prices.yaml");
     std::fs::write(&file, text).unwrap();
-    let done = app.imports().add_prices(&file, &PriceOrigin::default(), replaces).map_err(|error| error.to_string())?;
+    let from = file.to_string_lossy().into_owned();
+    let done = app.imports().add_prices(&PriceRequest { from, replaces, ..PriceRequest::default() });
+    let done = done.map_err(|error| error.to_string())?;
     Ok(done
         .changes
         .into_iter()
@@ -100,4 +103,78 @@ fn damaged_prices_are_told() {
     std::fs::write(folder.path().join("models/added.json"), "{").unwrap();
     let error = app.project().registry(None).unwrap_err().to_string();
     assert!(error.contains("added.json") && error.contains("not valid JSON"), "{error}");
+}
+
+/// A server that gives every request this answer; returns its address and the requests that came.
+fn serve(answer: String) -> (String, std::sync::mpsc::Receiver<String>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/prices.yaml?signature=abcdef", listener.local_addr().unwrap());
+    let (sender, requests) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4096];
+            let length = stream.read(&mut head).unwrap();
+            let _ = sender.send(String::from_utf8_lossy(&head[..length]).into_owned());
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (address, requests)
+}
+
+fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn update(app: &App, from: &str, is_trial: bool) -> Result<AddedPrices, String> {
+    let request = PriceRequest { from: from.to_owned(), replaces: true, is_trial, ..PriceRequest::default() };
+    app.imports().add_prices(&request).map_err(|error| format!("{error}; {}", error.hint().unwrap_or_default()))
+}
+
+/// RE-25: an address is read without a key, its day is today and its source itself without the query; a trial writes nothing.
+#[test]
+fn prices_come_from_an_address() {
+    let folder = testkit::scratch().unwrap();
+    let app = App {
+        lookup: Arc::new(|name: &str| (name == "OPENAI_API_KEY").then(|| "sk-not-for-lists".to_owned())),
+        ..new_app(folder.path())
+    };
+    let list = "models: [ { id: \"openai:gpt-9\", price: { input: 3, output: 9 } } ]\n";
+    let (address, requests) = serve(ok(list));
+    let tried = update(&app, &address, true).unwrap();
+    assert_eq!((tried.changes.len(), tried.file.exists()), (1, false));
+    let done = update(&app, &address, false).unwrap();
+    assert_eq!(done.digest, Some(format!("blake3:{}", blake3::hash(list.as_bytes()).to_hex())));
+    let Pricing::Known(price) = &done.changes[0].after else { panic!("{done:?}") };
+    let shown = address.split('?').next().unwrap();
+    assert_eq!((price.as_of.as_deref(), price.source.as_deref()), (Some("2026-11-26"), Some(shown)));
+    assert!(!std::fs::read_to_string(&done.file).unwrap().contains("signature"));
+    for request in requests.try_iter() {
+        assert!(request.starts_with("GET /prices.yaml?signature=abcdef "), "{request}");
+        assert!(!request.to_lowercase().contains("authorization") && !request.contains("sk-not"), "{request}");
+    }
+}
+
+/// RE-25: what is no list, a redirect, a refusal and an address that is not safe are errors that say what to do, without secrets.
+#[test]
+fn addresses_that_give_no_prices_are_told() {
+    let folder = testkit::scratch().unwrap();
+    let app = new_app(folder.path());
+    let served = |answer: &str| {
+        let (address, _requests) = serve(answer.to_owned());
+        update(&app, &address, false).unwrap_err()
+    };
+    let moved =
+        "HTTP/1.1 302 Found\r\nlocation: https://example.com/other\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    for (told, part) in [
+        (served(moved), "redirects are not followed"),
+        (served("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"), "404"),
+        (served(&ok("<html>sign in</html>")), "a price file needs `models`"),
+        (update(&app, "http://example.com/prices.json", false).unwrap_err(), "must begin with `https://`"),
+        (update(&app, "https://me:hunter2x@example.com/p.json", false).unwrap_err(), "hold no name and no password"),
+        (update(&app, "ftp://example.com/p.json", false).unwrap_err(), "must begin with `https://`"),
+    ] {
+        assert!(told.contains(part) && !told.contains("signature") && !told.contains("hunter"), "{part}: {told}");
+    }
+    assert!(!app.home.join("models/added.json").exists());
 }

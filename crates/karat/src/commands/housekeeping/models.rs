@@ -1,7 +1,7 @@
 //! `karat models`.
 
-use karat_app::{PriceChange, PriceOrigin};
-use karat_types::{Exit, ModelSpec, Price, Pricing, TierPrice};
+use karat_app::{PriceChange, PriceOrigin, PriceRequest};
+use karat_types::{Exit, ModelSpec, Price, Pricing, RateSet, Rates, TierPrice};
 
 use crate::args::{ModelsArgs, ModelsCommand, PriceFileArgs};
 use crate::commands::CommandContext;
@@ -56,8 +56,9 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
 
 /// Adds the prices of a file, and prints what changes.
 fn add(context: &CommandContext<'_>, args: &PriceFileArgs, replaces: bool) -> Result<Exit, Failure> {
-    let origin = PriceOrigin { as_of: args.as_of.clone(), source: args.source.clone() };
-    let done = context.app.imports().add_prices(&args.file, &origin, replaces)?;
+    let origin = PriceOrigin { as_of: args.as_of.clone(), source: args.source.clone(), ..PriceOrigin::default() };
+    let request = PriceRequest { from: args.file.clone(), origin, replaces, is_trial: args.dry_run };
+    let done = context.app.imports().add_prices(&request)?;
     for change in &done.changes {
         context.printer.data(&describe(change))?;
     }
@@ -67,12 +68,20 @@ fn add(context: &CommandContext<'_>, args: &PriceFileArgs, replaces: bool) -> Re
             0 => String::new(),
             n => format!("; {n} entries are no chat models of a known provider and were left out"),
         };
+        let written = if args.dry_run { "nothing was written".to_owned() } else { done.file.display().to_string() };
         context.printer.say(&format!(
-            "{}: {new} new, {} changed, {} as before{skipped}",
-            done.file.display(),
+            "{written}: {new} new, {} changed, {} as before{skipped}",
             done.changes.len() - new,
             done.unchanged
         ));
+        if let Some(digest) = &done.digest {
+            context.printer.say(&format!("read {digest}"));
+        }
+        if !done.unapplied.is_empty() {
+            let fields = done.unapplied.iter().map(|(field, models)| format!("{field} (models: {models})"));
+            let fields: Vec<String> = fields.collect();
+            context.printer.say(&format!("not applied, as no price here has such a part: {}", fields.join(", ")));
+        }
     }
     Ok(Exit::Pass)
 }
@@ -91,31 +100,45 @@ fn amounts(price: &Pricing) -> String {
         Pricing::Unknown => "unknown".to_owned(),
         Pricing::Unmetered => "free".to_owned(),
         Pricing::Known(price) => {
-            let usd = |nanos: u64| nanos as f64 / 1e9;
             let origin: Vec<&str> = [&price.as_of, &price.source].into_iter().flatten().map(String::as_str).collect();
-            let rates = &price.base.rates;
-            let cached = rates.cached_input.map(|cached| format!(", cached ${}", usd(cached))).unwrap_or_default();
-            let tiers = tiers(price).map(|tiers| format!("; {tiers}")).unwrap_or_default();
-            format!("in ${}, out ${}{cached}{tiers} ({})", usd(rates.input), usd(rates.output), origin.join(", "))
+            let parts: Vec<String> = std::iter::once(rates(&price.base.rates)).chain(tiers(price)).collect();
+            format!("{} ({})", parts.join("; "), origin.join(", "))
         }
     }
 }
 
-/// The other prices of a model, by what makes a call have them.
-fn tiers(price: &Price) -> Option<String> {
-    let usd = |nanos: u64| nanos as f64 / 1e9;
-    let long = price.base.above.iter().filter_map(|long| {
-        let rates = long.rates?;
-        Some(format!("above {} tokens in ${}, out ${}", long.tokens, usd(rates.input), usd(rates.output)))
+/// US dollars a million tokens by their kind, those that are stated.
+fn rates(rates: &Rates) -> String {
+    let stated = [
+        ("in", Some(rates.input)),
+        ("out", Some(rates.output)),
+        ("cached", rates.cached_input),
+        ("stored", rates.cache_write),
+        ("stored for an hour", rates.cache_write_1h),
+        ("reasoning", rates.reasoning),
+        ("audio", rates.audio_input),
+    ];
+    let amounts = stated.into_iter().filter_map(|(kind, nanos)| Some(format!("{kind} ${}", nanos? as f64 / 1e9)));
+    amounts.collect::<Vec<String>>().join(", ")
+}
+
+/// The other prices of a model, each with what makes a call have it.
+fn tiers(price: &Price) -> Vec<String> {
+    let batch = price.batch.iter().map(|tier| ("batch", tier));
+    let named = batch.chain(price.service.iter().map(|(name, tier)| (name.as_str(), tier)));
+    let named = named.flat_map(|(name, tier)| match tier {
+        TierPrice::Share(share) => vec![format!("{name} × {}", share.factor())],
+        TierPrice::Set(set) => {
+            let long = steps(set).map(|step| format!("{name} {step}"));
+            std::iter::once(format!("{name} {}", rates(&set.rates))).chain(long).collect()
+        }
     });
-    let batch = price.batch.iter().map(|tier| ("batch".to_owned(), tier));
-    let named = batch.chain(price.service.iter().map(|(name, tier)| (name.clone(), tier)));
-    let named = named.map(|(name, tier)| match tier {
-        TierPrice::Share(share) => format!("{name} × {}", share.factor()),
-        TierPrice::Set(set) => format!("{name} in ${}, out ${}", usd(set.rates.input), usd(set.rates.output)),
-    });
-    let all: Vec<String> = long.chain(named).collect();
-    (!all.is_empty()).then(|| all.join("; "))
+    steps(&price.base).chain(named).collect()
+}
+
+/// The prices of long requests.
+fn steps(set: &RateSet) -> impl Iterator<Item = String> {
+    set.above.iter().filter_map(|long| Some(format!("above {} tokens {}", long.tokens, rates(&long.rates?))))
 }
 
 fn price(model: &ModelSpec) -> (String, String, String) {
