@@ -1,7 +1,7 @@
 //! LiteLLM's list of prices: US dollars a token, by the kind of token, the length of the request and the tier of service.
 //!
-//! A field's name says all three: `output_cost_per_token_above_200k_tokens_priority`. What a tier or a long request does not
-//! say costs there what it costs otherwise, as LiteLLM itself counts.
+//! A field's name says all three: `output_cost_per_token_above_200k_tokens_priority`. What a tier does not say costs there what
+//! it costs otherwise, as LiteLLM itself counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,10 +189,13 @@ fn read_ranges<'a>(ranges: &Node, cells: &mut Cells<'a>, problems: &mut Problems
     }
 }
 
-/// The rates of a cell, those that it does not state as they are without its tier or length.
+/// The rates of a cell, those that it does not state as they are without its tier or length. Those of a cache and of reasoning
+/// follow the length's input and output instead: what they cost in short requests would be too low.
 fn rates(cells: &Cells<'_>, cell: Cell<'_>) -> Option<Map<String, Value>> {
     let fallbacks = [cell, Cell { tier: None, ..cell }, Cell { above: 0, ..cell }, BASE];
-    let stated = |kind: &str| fallbacks.iter().find_map(|cell| cells.get(cell)?.get(kind));
+    let follows = |kind: &str| cell.above > 0 && !["input", "output", "audio_input"].contains(&kind);
+    let usable = |kind: &str| if follows(kind) { &fallbacks[..2] } else { &fallbacks[..] };
+    let stated = |kind: &str| usable(kind).iter().find_map(|cell| cells.get(cell)?.get(kind));
     let rates: Map<String, Value> =
         KINDS.iter().filter_map(|(_, kind)| Some(((*kind).to_owned(), json!(stated(kind)?)))).collect();
     (!rates.is_empty()).then_some(rates)

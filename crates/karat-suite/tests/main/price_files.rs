@@ -81,8 +81,8 @@ fn litellm_lists_are_read() {
     assert!(told.contains("no `as_of`") && told.contains("--as-of"), "{told}");
 }
 
-/// RE-24: prices by length, tier and kind of token; a rate that a tier does not state is that of the base. Costs of other
-/// kinds are named, with the number of models.
+/// RE-24: prices by length, tier and kind of token; a rate that a tier does not state is that of the base, and one of a
+/// cache that a length does not state is never that of short requests. Costs of other kinds are named, with the number of models.
 #[test]
 fn litellm_tiers_are_read() {
     let list = r#"{
@@ -112,10 +112,10 @@ fn litellm_tiers_are_read() {
     assert_eq!(told(&new.base.rates), (2_500_000, 15_000_000, Some(250_000)));
     assert_eq!((new.base.rates.reasoning, new.base.rates.audio_input), (Some(20_000_000_000), Some(40_000_000_000)));
     let [long] = new.base.above.as_slice() else { panic!("{new:?}") };
-    assert_eq!((long.tokens, told(&long.rates.unwrap())), (272_000, (5_000_000, 22_500_000, Some(250_000))));
+    assert_eq!((long.tokens, told(&long.rates.unwrap())), (272_000, (5_000_000, 22_500_000, None)));
     assert_eq!(set(new.batch.as_ref().unwrap()), ((1_250_000, 7_500_000, Some(250_000)), vec![]));
     assert_eq!(set(&new.service["flex"]), ((1_300_000, 7_600_000, Some(130_000)), vec![]));
-    let priority = ((5_000_000, 30_000_000, Some(250_000)), vec![(10_000_000, 45_000_000, Some(250_000))]);
+    let priority = ((5_000_000, 30_000_000, Some(250_000)), vec![(10_000_000, 45_000_000, None)]);
     assert_eq!(set(&new.service["priority"]), priority);
     let ranges = price(&added, "openrouter:q");
     assert_eq!(told(&ranges.base.rates), (300_000, 1_500_000, None));
