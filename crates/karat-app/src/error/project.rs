@@ -58,10 +58,10 @@ errors! {
             "reading the ready rubric `{rubric}`: {problem}. This is a bug in karat";
         KnownModel { id: String, file: String } => "adding {file}: the model `{id}` is known already"
             hint "`karat models update {file}` changes known models, and prints what changes";
-        PriceAddress { address: String } => "reading prices from {address}: the address must begin with `https://`, and hold no name and no password"
-            hint "or download the file, and name it";
+        PriceAddress { address: String } => "reading prices from {address}: the address must begin with `https://`, and hold no user name or password"
+            hint "or download the file, and give its path";
         PricesNotFetched { problem: String } => "reading prices: {problem}"
-            hint "give the address of the file itself (redirects are not followed), or download it, and name it";
+            hint "give the address of the file itself (redirects are not followed), or download it and give its path";
         NoTask { task: String, tasks: Names } => "there is no task `{task}`" hint "the tasks are {tasks}";
         NoStarterProvider { provider: String, providers: Names } => "`init` knows no provider `{provider}`"
             hint "choose one of {providers}; a server at another address is an entry with `base_url`";

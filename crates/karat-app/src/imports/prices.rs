@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,10 +15,11 @@ use karat_text::host::{host_of, is_this_machine};
 use karat_types::{EnvTemplate, EnvTemplatePart, HttpRequest, Price, Pricing, Request, SilentObserver};
 use serde_json::{Map, Value};
 
+use crate::AppError;
 use crate::error::{FileError, Lines, RunError, SuiteError};
 use crate::imports::Imports;
+use crate::project::atomic_file;
 use crate::project::catalog::{self, ADDED_MODELS, read_optional};
-use crate::{AppError, AtomicFile};
 
 /// Days after which a price is old enough to say so.
 const OLD_DAYS: i32 = 180;
@@ -41,7 +41,7 @@ pub struct PriceChange {
     pub after: Pricing,
 }
 
-/// A wish to add a price file.
+/// A request to add a price file.
 #[derive(Debug, Clone, Default)]
 pub struct PriceRequest {
     /// The file, or an address with `https://` at which it is.
@@ -68,7 +68,7 @@ pub struct AddedPrices {
     /// Digest of what an address gave, as `blake3:HEX`; none for a file.
     pub digest: Option<String>,
     /// Fields with a cost of a kind that no price here has, with the number of models that have them.
-    pub unapplied: BTreeMap<String, usize>,
+    pub unapplied: BTreeMap<String, u64>,
 }
 
 impl Imports<'_> {
@@ -101,10 +101,7 @@ impl Imports<'_> {
         let shown = target.to_string_lossy();
         let after = Registry::builtin().with_entries((&shown, &written), &catalog).map_err(AppError::Diagnostics)?;
         if !request.is_trial {
-            let mut out = AtomicFile::create(&target).map_err(|error| FileError::writing(&target, error))?;
-            out.write_all(written.as_bytes())
-                .and_then(|()| out.finish())
-                .map_err(|error| FileError::writing(&target, error))?;
+            atomic_file::write(&target, written.as_bytes()).map_err(|error| FileError::writing(&target, error))?;
         }
         let changes = ids.iter().filter_map(|id| {
             let (before, after) = (listed.listed_model(id).map(|it| it.price.clone()), after.get(id)?.price.clone());

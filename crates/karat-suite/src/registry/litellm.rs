@@ -42,7 +42,7 @@ pub(super) struct List {
     /// Entries that were left out: not for chats, or of another provider.
     pub skipped: usize,
     /// Fields with a cost that no price here has, with the number of models that have them.
-    pub unapplied: BTreeMap<String, usize>,
+    pub unapplied: BTreeMap<String, u64>,
 }
 
 /// True for a map of models by name with prices a token.

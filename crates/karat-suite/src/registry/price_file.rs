@@ -31,7 +31,7 @@ pub struct PriceFile {
     /// Entries that were left out: not for chats, or of another provider.
     pub skipped: usize,
     /// Fields of the entries that state a cost of a kind which no price here has, with the number of models that have them.
-    pub unapplied: BTreeMap<String, usize>,
+    pub unapplied: BTreeMap<String, u64>,
 }
 
 /// The origin of prices, where the file does not name it.

@@ -169,9 +169,10 @@ fn addresses_that_give_no_prices_are_told() {
     for (told, part) in [
         (served(moved), "redirects are not followed"),
         (served("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"), "404"),
+        (served("HTTP/1.1 200 OK\r\ncontent-length: 33554433\r\nconnection: close\r\n\r\n"), "33554432"),
         (served(&ok("<html>sign in</html>")), "a price file needs `models`"),
         (update(&app, "http://example.com/prices.json", false).unwrap_err(), "must begin with `https://`"),
-        (update(&app, "https://me:hunter2x@example.com/p.json", false).unwrap_err(), "hold no name and no password"),
+        (update(&app, "https://me:hunter2x@example.com/p.json", false).unwrap_err(), "hold no user name or password"),
         (update(&app, "ftp://example.com/p.json", false).unwrap_err(), "must begin with `https://`"),
     ] {
         assert!(told.contains(part) && !told.contains("signature") && !told.contains("hunter"), "{part}: {told}");

@@ -1,6 +1,6 @@
 //! `karat models`.
 
-use karat_app::{PriceChange, PriceOrigin, PriceRequest};
+use karat_app::{PriceChange, PriceOrigin, PriceRequest, count_noun};
 use karat_types::{Exit, ModelSpec, Price, Pricing, RateSet, Rates, TierPrice};
 
 use crate::args::{ModelsArgs, ModelsCommand, PriceFileArgs};
@@ -78,9 +78,12 @@ fn add(context: &CommandContext<'_>, args: &PriceFileArgs, replaces: bool) -> Re
             context.printer.say(&format!("read {digest}"));
         }
         if !done.unapplied.is_empty() {
-            let fields = done.unapplied.iter().map(|(field, models)| format!("{field} (models: {models})"));
+            let fields =
+                done.unapplied.iter().map(|(field, models)| format!("{field} ({})", count_noun(*models, "model")));
             let fields: Vec<String> = fields.collect();
-            context.printer.say(&format!("not applied, as no price here has such a part: {}", fields.join(", ")));
+            context
+                .printer
+                .say(&format!("not applied, because Karat's prices have no such rate: {}", fields.join(", ")));
         }
     }
     Ok(Exit::Pass)

@@ -144,3 +144,25 @@ fn a_printed_key_is_kept_nowhere() {
     let safe = bench.karat(&["run", "--safe"]);
     assert!(safe.code == 1 && safe.stderr.contains("which --safe refuses"), "{}", safe.all());
 }
+
+/// RE-24, RE-25: an update prints all rates of a price before and after, and the costs that it leaves out; a trial writes nothing.
+#[test]
+fn updates_of_prices_say_what_they_change() {
+    let place = Place::new();
+    place.write(
+        "list.json",
+        r#"{"gpt-5.4": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 3e-06,
+            "output_cost_per_token": 2.5e-05, "input_cost_per_token_priority": 5e-06, "input_cost_per_image": 0.01}}"#,
+    );
+    let update = ["models", "update", "list.json", "--as-of", "2026-11-20"];
+    let tried = place.succeed(&[&update[..], &["--dry-run"]].concat());
+    assert!(tried.stdout.contains("above 272000 tokens in $5, out $22.5"), "{}", tried.all());
+    let after = "-> in $3, out $25; priority in $5, out $25 (2026-11-20, list.json)";
+    assert!(tried.stdout.contains(after), "{}", tried.all());
+    assert!(tried.stderr.contains("nothing was written: 0 new, 1 changed, 0 as before"), "{}", tried.all());
+    let left_out = "not applied, because Karat's prices have no such rate: input_cost_per_image (1 model)";
+    assert!(tried.stderr.contains(left_out), "{}", tried.all());
+    let done = place.succeed(&update);
+    assert!(done.stdout.contains(after) && done.stderr.contains("added.json: 0 new, 1 changed"), "{}", done.all());
+    assert!(place.succeed(&update).stderr.contains("0 changed, 1 as before"));
+}
